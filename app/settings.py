@@ -1,0 +1,169 @@
+"""Settings from `SKYDECK_…` variables or a file; the only reader of the environment.
+
+Order: environment first, then `$SKYDECK_HOME/settings.env` (lines `SKYDECK_NAME=value`), then
+the default. A wrong or unknown name stops the start with the name, its place and what is wanted.
+"""
+
+import difflib
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings.sources import DotEnvSettingsSource
+
+from app.errors import StartError
+
+ROOT = Path(__file__).resolve().parent.parent
+PREFIX = "SKYDECK_"
+FILE_NAME = "settings.env"
+DEFAULT_HOME = Path("~/.skydeck")
+
+
+class Settings(BaseSettings):
+    """All settings, one field each; `docs/settings.md` is checked against this class."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True)
+
+    home: Annotated[
+        Path, Field(description="Folder of the database, run files and Ray's files")
+    ] = DEFAULT_HOME
+    host: Annotated[str, Field(description="Address the web server listens on")] = "127.0.0.1"
+    port: Annotated[
+        int, Field(ge=0, le=65535, description="Port of the web server; 0 takes a free one")
+    ] = 8000
+    database_url: Annotated[
+        str | None,
+        Field(description="`postgresql+asyncpg://…`; SQLite under the home folder if unset"),
+    ] = None
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        Field(description="Least severe log line written"),
+    ] = "info"
+    log_format: Annotated[
+        Literal["text", "json"], Field(description="Shape of the service's own log lines on stderr")
+    ] = "text"
+    embedded_cluster: Annotated[
+        bool, Field(description="Whether `skydeck up` starts a Ray cluster on this machine")
+    ] = True
+    embedded_cpus: Annotated[
+        int, Field(ge=1, le=64, description="CPUs of the embedded cluster")
+    ] = 2
+    embedded_object_store_bytes: Annotated[
+        int, Field(ge=80_000_000, description="Object store of the embedded cluster, in bytes")
+    ] = 100_000_000
+    embedded_memory_bytes: Annotated[
+        int,
+        Field(ge=500_000_000, description="Memory the embedded cluster offers to jobs, in bytes"),
+    ] = 2_000_000_000
+    session_days: Annotated[int, Field(ge=1, le=365, description="Days until a sign-in ends")] = 30
+    lease_seconds: Annotated[
+        float,
+        Field(
+            ge=1, le=600, description="How long a worker's claim on a row holds without a heartbeat"
+        ),
+    ] = 15.0
+    poll_seconds: Annotated[
+        float,
+        Field(ge=0.05, le=60, description="Pause between two looks at a running job or its log"),
+    ] = 1.0
+
+    @property
+    def url(self) -> str:
+        """SQLAlchemy's URL of the database, with an asynchronous driver."""
+        if self.database_url is None:
+            return f"sqlite+aiosqlite:///{self.home / 'skydeck.db'}"
+        scheme, _, rest = self.database_url.partition("://")
+        return f"{_DRIVERS.get(scheme, scheme)}://{rest}"
+
+    @cached_property
+    def runs_dir(self) -> Path:
+        """Folder of the embedded cluster's runs; one folder a run, named by its slug."""
+        return self.home / "runs"
+
+
+_DRIVERS = {
+    "postgresql": "postgresql+asyncpg",
+    "postgres": "postgresql+asyncpg",
+    "sqlite": "sqlite+aiosqlite",
+}
+_SCHEMES = ("sqlite+aiosqlite", "postgresql+asyncpg")
+
+
+def load_settings(**given: Any) -> Settings:
+    """Reads and checks all settings; `given` (from the command line) wins over both places.
+
+    Raises `StartError` naming the setting, where its value came from and what is wanted.
+    """
+    home = Path(given.get("home") or os.environ.get(PREFIX + "HOME") or DEFAULT_HOME).expanduser()
+    file = home / FILE_NAME
+    in_file = _read_file(file)
+    _refuse_unknown(os.environ, "the environment")
+    _refuse_unknown(in_file, str(file))
+    values = {
+        name: in_file[PREFIX + name.upper()]
+        for name in Settings.model_fields
+        if PREFIX + name.upper() in in_file and PREFIX + name.upper() not in os.environ
+    }
+    values |= {name: value for name, value in given.items() if value is not None}
+    values["home"] = home.absolute()
+    try:
+        settings = Settings(**values)
+    except ValidationError as error:
+        raise StartError(_explain(error, set(given), in_file, file)) from None
+    _check_url(settings)
+    return settings
+
+
+def job_environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The process environment without Skydeck's settings and without any Ray address.
+
+    What the embedded cluster and its jobs inherit: member code must not read our database URL,
+    and `RAY_ADDRESS` would send them to a stranger's cluster.
+    """
+    source = os.environ if environ is None else environ
+    return {name: value for name, value in source.items() if not name.startswith((PREFIX, "RAY_"))}
+
+
+def _read_file(file: Path) -> dict[str, str]:
+    try:
+        if not file.is_file():
+            return {}
+        source = DotEnvSettingsSource(Settings, env_file=file, case_sensitive=True)
+    except OSError as error:
+        raise StartError(f"settings file {file} cannot be read: {error.strerror}") from None
+    return {name: value or "" for name, value in source.env_vars.items()}
+
+
+def _refuse_unknown(values: Mapping[str, str | None], place: str) -> None:
+    known = {PREFIX + name.upper() for name in Settings.model_fields}
+    for name in values:
+        if not name.startswith(PREFIX) or name in known or name == PREFIX + "SHARED":
+            continue
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(sorted(known))}"
+        raise StartError(f"unknown setting {name} in {place}{hint}")
+
+
+def _explain(
+    error: ValidationError, given: set[str], in_file: Mapping[str, str], file: Path
+) -> str:
+    first = error.errors()[0]
+    field = str(first["loc"][0])
+    name = PREFIX + field.upper()
+    if field in given:
+        place = "the command line"
+    else:
+        place = str(file) if name in in_file and name not in os.environ else "the environment"
+    return f"{name} in {place} is {first['input']!r}: {first['msg']}"
+
+
+def _check_url(settings: Settings) -> None:
+    scheme = settings.url.partition("://")[0]
+    if scheme not in _SCHEMES:
+        raise StartError(
+            f"{PREFIX}DATABASE_URL starts with {scheme}://; wanted is postgresql+asyncpg:// or sqlite:///"
+        )
