@@ -90,6 +90,10 @@ _DRIVERS = {
     "postgres": "postgresql+asyncpg",
     "sqlite": "sqlite+aiosqlite",
 }
+# Read by others: the client and command line, a job, the conformance tests.
+_NOT_SETTINGS = {
+    PREFIX + name for name in ("URL", "TOKEN", "PUBLIC_URL", "RUN_ID", "RUN_DIR", "SHARED")
+}
 _SCHEMES = ("sqlite+aiosqlite", "postgresql+asyncpg")
 
 
@@ -103,7 +107,7 @@ def load_settings(**given: Any) -> Settings:
     in_file = _read_file(file)
     _refuse_unknown(os.environ, "the environment")
     _refuse_unknown(in_file, str(file))
-    values = {
+    values: dict[str, Any] = {
         name: in_file[PREFIX + name.upper()]
         for name in Settings.model_fields
         if PREFIX + name.upper() in in_file and PREFIX + name.upper() not in os.environ
@@ -141,7 +145,7 @@ def _read_file(file: Path) -> dict[str, str]:
 def _refuse_unknown(values: Mapping[str, str | None], place: str) -> None:
     known = {PREFIX + name.upper() for name in Settings.model_fields}
     for name in values:
-        if not name.startswith(PREFIX) or name in known or name == PREFIX + "SHARED":
+        if not name.startswith(PREFIX) or name in known or name in _NOT_SETTINGS:
             continue
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(sorted(known))}"

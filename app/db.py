@@ -1,0 +1,81 @@
+"""The database: SQLite on one machine, PostgreSQL for teams, the same code on both."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from sqlalchemy import Connection, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.ext.asyncio import (
+    AsyncEngine,
+    AsyncSession,
+    async_sessionmaker,
+    create_async_engine,
+)
+
+_BUSY_SECONDS = 15.0
+_BEGIN = "sqlite_begin"
+
+
+class ReadSession(AsyncSession):
+    """A session that only reads; it is rolled back at the end."""
+
+
+class WriteSession(ReadSession):
+    """A session that is committed when its block ends well, else rolled back.
+
+    On SQLite it takes the write lock at its start (BEGIN IMMEDIATE): a lock that is asked for
+    in the middle of a transaction fails at once instead of waiting.
+    """
+
+
+class Database:
+    """Opens sessions. Keep them short: never hold one over a slow call or a stream."""
+
+    def __init__(self, url: str) -> None:
+        self.engine = make_engine(url)
+        self._readers = async_sessionmaker(self.engine, class_=ReadSession, expire_on_commit=False)
+        self._writers = async_sessionmaker(
+            writer(self.engine), class_=WriteSession, expire_on_commit=False
+        )
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[ReadSession]:
+        async with self._readers() as session:
+            yield session
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[WriteSession]:
+        async with self._writers.begin() as session:
+            yield session
+
+    async def close(self) -> None:
+        await self.engine.dispose()
+
+
+def make_engine(url: str) -> AsyncEngine:
+    """An engine with the settings each database needs; `url` names an asynchronous driver."""
+    if make_url(url).get_backend_name() != "sqlite":
+        return create_async_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=10)
+    engine = create_async_engine(url, connect_args={"timeout": _BUSY_SECONDS})
+    event.listen(engine.sync_engine, "connect", _prepare_sqlite)
+    event.listen(engine.sync_engine, "begin", _begin_sqlite)
+    return engine
+
+
+def writer(engine: AsyncEngine) -> AsyncEngine:
+    """The same engine; its transactions take SQLite's write lock at their start."""
+    return engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    # The driver's own BEGIN comes too late (at the first write); `_begin_sqlite` does it.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    connection.exec_driver_sql(connection.get_execution_options().get(_BEGIN, "BEGIN"))

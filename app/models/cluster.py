@@ -1,0 +1,55 @@
+"""Ray clusters that runs may be submitted to, and the workers that look after them."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import String, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.models.base import Base, IdMixin, LeaseMixin, text_enum
+
+
+class ClusterKind(StrEnum):
+    EMBEDDED = "embedded"
+
+
+class ClusterStatus(StrEnum):
+    """As last observed by the worker."""
+
+    STARTING = "starting"
+    READY = "ready"
+    UNREACHABLE = "unreachable"
+    FAILED = "failed"
+    STOPPED = "stopped"
+
+
+class Cluster(IdMixin, LeaseMixin, Base):
+    """`details` holds what the last look found: Ray version, nodes with CPUs and memory."""
+
+    __tablename__ = "cluster"
+
+    slug: Mapped[str] = mapped_column(String(32), unique=True)
+    name: Mapped[str] = mapped_column(String(200), unique=True)
+    kind: Mapped[ClusterKind] = mapped_column(text_enum(ClusterKind))
+    address: Mapped[str] = mapped_column(String(500))
+    status: Mapped[ClusterStatus] = mapped_column(text_enum(ClusterStatus))
+    message: Mapped[str] = mapped_column(Text, default="")
+    session_name: Mapped[str | None] = mapped_column(String(100))
+    details: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    max_running_runs: Mapped[int] = mapped_column(default=1)
+    created_at: Mapped[datetime]
+    observed_at: Mapped[datetime | None]
+
+
+class Worker(Base):
+    """A worker process that is, or was, alive; it renews `seen_at` every few seconds."""
+
+    __tablename__ = "worker"
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    host: Mapped[str] = mapped_column(String(200))
+    process_id: Mapped[int]
+    started_at: Mapped[datetime]
+    seen_at: Mapped[datetime]

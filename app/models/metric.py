@@ -1,0 +1,76 @@
+"""Metric series in chunks of columns, and evaluations made while training."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import BigInteger, ForeignKey, Index, String, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.models.base import Base, IdMixin
+
+
+class MetricSeries(IdMixin, Base):
+    """All points of a key in a run, summed up. Tables, sorting and filters read only this.
+
+    `count` counts stored points, so it is also the cursor of the live charts. Non-finite values
+    are counted and kept in the chunks; they take no part in the other columns.
+    """
+
+    __tablename__ = "metric_series"
+    __table_args__ = (
+        UniqueConstraint("run_id", "key"),
+        Index("ix_metric_series_key_last", "key", "last"),
+        Index("ix_metric_series_key_best", "key", "best"),
+    )
+
+    run_id: Mapped[UUID] = mapped_column(ForeignKey("run.id"))
+    key: Mapped[str] = mapped_column(String(500))
+    last: Mapped[float | None]
+    last_step: Mapped[int | None] = mapped_column(BigInteger)
+    best: Mapped[float | None]
+    best_step: Mapped[int | None] = mapped_column(BigInteger)
+    min: Mapped[float | None]
+    max: Mapped[float | None]
+    count: Mapped[int] = mapped_column(default=0)
+    non_finite: Mapped[int] = mapped_column(default=0)
+
+
+class MetricChunk(Base):
+    """Up to 512 points of one attempt as packed columns (`app/metrics/series.py`).
+
+    `first_index` counts the series' points before the chunk.
+    """
+
+    __tablename__ = "metric_chunk"
+
+    series_id: Mapped[UUID] = mapped_column(ForeignKey("metric_series.id"), primary_key=True)
+    seq: Mapped[int] = mapped_column(primary_key=True)
+    attempt: Mapped[int]
+    first_index: Mapped[int]
+    first_step: Mapped[int] = mapped_column(BigInteger)
+    last_step: Mapped[int] = mapped_column(BigInteger)
+    n: Mapped[int]
+    payload: Mapped[bytes]
+
+
+class TrainingEvaluation(IdMixin, Base):
+    """One evaluation that a run made while training, read from its dump.
+
+    `items` are `{seed, solved, passed, turns, reward}`, in the order of the eval set.
+    """
+
+    __tablename__ = "training_evaluation"
+    __table_args__ = (UniqueConstraint("run_id", "attempt_number", "step"),)
+
+    run_id: Mapped[UUID] = mapped_column(ForeignKey("run.id"))
+    attempt_number: Mapped[int]
+    step: Mapped[int]
+    env_id: Mapped[str] = mapped_column(String(64))
+    max_turns: Mapped[int | None]
+    n: Mapped[int]
+    solved_count: Mapped[int]
+    passed_count: Mapped[int]
+    items: Mapped[list[dict[str, Any]]]
+    path: Mapped[str] = mapped_column(String(1000))
+    created_at: Mapped[datetime]

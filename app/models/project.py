@@ -1,0 +1,68 @@
+"""Projects and experiments, and the immutable configs that runs are made from."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from app.models.base import Base, IdMixin
+
+
+class Project(IdMixin, Base):
+    __tablename__ = "project"
+
+    slug: Mapped[str] = mapped_column(String(64), unique=True)
+    name: Mapped[str] = mapped_column(String(200))
+    created_at: Mapped[datetime]
+
+
+class Experiment(IdMixin, Base):
+    """A named question: config versions and their runs."""
+
+    __tablename__ = "experiment"
+
+    slug: Mapped[str] = mapped_column(String(32), unique=True)
+    project_id: Mapped[UUID] = mapped_column(ForeignKey("project.id"), index=True)
+    name: Mapped[str] = mapped_column(String(200), index=True)
+    hypothesis: Mapped[str] = mapped_column(Text, default="")
+    tags: Mapped[list[str]] = mapped_column(default=list)
+    owner: Mapped[str] = mapped_column(String(200))
+    created_at: Mapped[datetime]
+    archived_at: Mapped[datetime | None]
+
+    project: Mapped[Project] = relationship(lazy="raise")
+
+
+class Config(IdMixin, Base):
+    """Validated, frozen settings. `version` None: made by one run's overrides, no version.
+
+    `digest` is the SHA-256 of recipe, recipe version and the sorted values.
+    """
+
+    __tablename__ = "config"
+    __table_args__ = (UniqueConstraint("experiment_id", "version"),)
+
+    experiment_id: Mapped[UUID] = mapped_column(ForeignKey("experiment.id"), index=True)
+    version: Mapped[int | None]
+    recipe: Mapped[str] = mapped_column(String(64))
+    recipe_version: Mapped[int]
+    digest: Mapped[str] = mapped_column(String(64), index=True)
+    values: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime]
+
+
+class ConfigValue(Base):
+    """One config value of a run, for filter, sort and difference."""
+
+    __tablename__ = "config_value"
+    __table_args__ = (
+        Index("ix_config_value_key_number", "key", "number"),
+        Index("ix_config_value_key_text", "key", "text"),
+    )
+
+    run_id: Mapped[UUID] = mapped_column(ForeignKey("run.id"), primary_key=True)
+    key: Mapped[str] = mapped_column(String(300), primary_key=True)
+    number: Mapped[float | None]
+    text: Mapped[str] = mapped_column(String(500))

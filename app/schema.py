@@ -1,0 +1,105 @@
+"""The version of the database's tables: bring it up to date, or refuse to run on it."""
+
+import asyncio
+import logging
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config as AlembicConfig
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
+
+from app.db import make_engine, writer
+from app.errors import StartError
+from app.settings import ROOT
+
+# Any number, the same in every process: one of them migrates, the others wait for it.
+_MIGRATION_LOCK = 7_215_330_041
+
+
+async def migrate(url: str) -> str:
+    """Applies all migrations that are missing and returns the head revision.
+
+    Safe to run from several processes at once. Raises `StartError` if the database cannot be
+    opened, is full, or was made by a newer version of Skydeck.
+    """
+    engine = make_engine(url)
+    try:
+        async with writer(engine).begin() as connection:
+            await connection.run_sync(_upgrade)
+    except (SQLAlchemyError, OSError) as error:
+        raise StartError(_why(url, error)) from None
+    finally:
+        await engine.dispose()
+    return _scripts().get_current_head() or ""
+
+
+async def require_current(url: str) -> None:
+    """Raises `StartError` unless the database is at this version's head revision."""
+    engine = make_engine(url)
+    try:
+        async with engine.connect() as connection:
+            found = await connection.run_sync(_revision)
+    except (SQLAlchemyError, OSError) as error:
+        raise StartError(_why(url, error)) from None
+    finally:
+        await engine.dispose()
+    _refuse_newer(found)
+    if found != _scripts().get_current_head():
+        raise StartError("the database is not up to date: run `skydeck migrate` first")
+
+
+def migrate_now(url: str) -> str:
+    """`migrate` for callers without an event loop."""
+    return asyncio.run(migrate(url))
+
+
+def _upgrade(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
+    found = _revision(connection)
+    _refuse_newer(found)
+    if found == _scripts().get_current_head():
+        return
+    config = _config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def _revision(connection: Connection) -> str | None:
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def _refuse_newer(found: str | None) -> None:
+    known = {script.revision for script in _scripts().walk_revisions()}
+    if found is not None and found not in known:
+        raise StartError(
+            f"the database is of a newer version of Skydeck (revision {found}): "
+            "start that version, or restore a backup made before the upgrade"
+        )
+
+
+def _config() -> AlembicConfig:
+    config = AlembicConfig()
+    config.set_main_option("script_location", str(ROOT / "migrations"))
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    return config
+
+
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_config())
+
+
+def _why(url: str, error: Exception) -> str:
+    parsed = make_url(url)
+    place = parsed.render_as_string(hide_password=True)
+    if parsed.get_backend_name() == "sqlite" and parsed.database:
+        place = str(Path(parsed.database))
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    hint = ""
+    if isinstance(error, OperationalError) and "full" in str(error).lower():
+        hint = ": free some space on that disk, nothing was changed"
+    return f"database {place} cannot be used: {cause}{hint}"
