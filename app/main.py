@@ -1,0 +1,36 @@
+"""The web application: pages and JSON API over one database."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from app import __version__, api, web
+from app.db import Database
+from app.settings import Settings
+
+
+def create_app(settings: Settings, database: Database | None = None) -> FastAPI:
+    """Builds the application; a database that is handed in is not closed by it."""
+    own = database is None
+    opened = database or Database(settings.url)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        yield
+        if own:
+            await opened.close()
+
+    app = FastAPI(
+        title="Skydeck",
+        version=__version__,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/v1/openapi.json",
+    )
+    app.state.settings = settings
+    app.state.database = opened
+    api.install(app)
+    web.install(app)
+    return app
