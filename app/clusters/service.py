@@ -1,0 +1,57 @@
+"""Clusters that runs may be submitted to. What is seen of them is written by the worker."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.clock import utcnow
+from app.clusters import repository
+from app.errors import NotFound
+from app.models import Cluster, ClusterKind, ClusterStatus, Worker
+
+EMBEDDED = "embedded"
+_WORKER_SILENCE = timedelta(seconds=30)
+
+
+async def get(session: AsyncSession, slug: str) -> Cluster:
+    """Raises `NotFound`."""
+    cluster = await repository.find_by_slug(session, slug)
+    if cluster is None:
+        raise NotFound(f"there is no cluster {slug}")
+    return cluster
+
+
+async def list_all(session: AsyncSession) -> Sequence[Cluster]:
+    return await repository.list_all(session)
+
+
+async def list_workers(session: AsyncSession) -> Sequence[Worker]:
+    """Workers that were alive within the last half minute; none means that nothing moves."""
+    return await repository.workers_seen_since(session, utcnow() - _WORKER_SILENCE)
+
+
+async def ensure_embedded(session: AsyncSession) -> Cluster:
+    """The row of the cluster that `skydeck up` starts, made on first use."""
+    found = await repository.find_by_slug(session, EMBEDDED)
+    if found is not None:
+        return found
+    now = utcnow()
+    cluster = Cluster(
+        slug=EMBEDDED,
+        name="Embedded",
+        kind=ClusterKind.EMBEDDED,
+        address=EMBEDDED,
+        status=ClusterStatus.STARTING,
+        message="Ray has not been started yet",
+        created_at=now,
+        due_at=now,
+    )
+    try:
+        async with session.begin_nested():
+            session.add(cluster)
+    except IntegrityError:
+        # Another process made it between our look and our insert.
+        return await get(session, EMBEDDED)
+    return cluster

@@ -1,0 +1,45 @@
+"""Keyset pages: a list ends with a cursor that says where the next one starts."""
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from app.errors import Invalid, Problem
+
+T = TypeVar("T")
+MAX_LIMIT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """Some items of a list; `next_cursor` None means that these are the last."""
+
+    items: Sequence[T]
+    next_cursor: str | None
+
+
+def page_of(rows: Sequence[T], limit: int, place: Callable[[T], list[Any]]) -> Page[T]:
+    """Cuts `limit + 1` rows to a page; `place` gives a row's values of the sort columns."""
+    items = rows[:limit]
+    more = len(rows) > limit
+    return Page(items, encode_cursor(place(items[-1])) if more else None)
+
+
+def encode_cursor(values: list[Any]) -> str:
+    """Opaque to callers: URL-safe base64 of the JSON list."""
+    return base64.urlsafe_b64encode(json.dumps(values).encode()).decode().rstrip("=")
+
+
+def decode_cursor(cursor: str, length: int) -> list[Any]:
+    """The values that `encode_cursor` was given. Raises `Invalid` for anything else."""
+    try:
+        values = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except (binascii.Error, ValueError):
+        values = None
+    if not isinstance(values, list) or len(values) != length:
+        message = "this cursor was not made by this list: start again without one"
+        raise Invalid(message, [Problem("cursor", "cursor", message)])
+    return values

@@ -1,0 +1,349 @@
+"""What the pages about runs are given: each field is read by a template of `templates/runs/`."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from app.web.ansi import Piece
+from app.web.forms import FormField
+from app.web.paging import Pager
+from app.web.svg import MazePicture
+
+
+@dataclass(frozen=True, slots=True)
+class RateFigure:
+    """A solve rate with its sample. `interval` is the 95 % Wilson interval in whole per cent."""
+
+    solved: int
+    n: int
+    rate: float
+    low: float
+    high: float
+
+    @property
+    def interval(self) -> str:
+        return f"{self.low * 100:.0f}–{self.high * 100:.0f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Something said beside a status: `unreachable` or `stalled`, since when and why."""
+
+    kind: str
+    since: datetime | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    title: str
+    url: str
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A row of the runs table. Read from the run and its summaries, never from points."""
+
+    slug: str
+    name: str
+    colour: int
+    """0 to 9, from the run's id, the same everywhere."""
+    experiment_name: str
+    status: str
+    reason: str
+    """Why it has that status, or where it stands in the queue; may be empty."""
+    conditions: list[Condition]
+    best: RateFigure | None
+    spark: str
+    """Points of an SVG polyline through the solve rates, 72 x 20; may be empty."""
+    step: int | None
+    total_steps: int | None
+    cluster_name: str
+    owner: str
+    started_at: datetime | None
+    duration_seconds: float | None
+    is_live: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StatusChip:
+    """A link that narrows the runs table to one status."""
+
+    title: str
+    url: str
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RunsPage:
+    rows: list[RunRow]
+    chips: list[StatusChip]
+    query: str
+    """The words searched for, as typed."""
+    status: str
+    """The status filtered by, or empty."""
+    live_url: str
+    """Where the table's newer form comes from; the same page."""
+    pager: Pager
+    cluster: "ClusterLine"
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterLine:
+    """The embedded cluster in one line. `status` as in `ClusterStatus`."""
+
+    slug: str
+    name: str
+    status: str
+    message: str
+    observed_at: datetime | None
+    running_count: int
+    queued_count: int
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class StartPage:
+    """Nothing was launched yet."""
+
+    cluster: ClusterLine
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeCard:
+    name: str
+    title: str
+    summary: str
+    version: int
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FormGroup:
+    title: str
+    fields: list[FormField]
+
+
+@dataclass(frozen=True, slots=True)
+class NewRunPage:
+    """The form of a new run. `problems` are (field id, message), shown in a summary."""
+
+    recipes: list[RecipeCard]
+    naming: list[FormField]
+    groups: list[FormGroup]
+    problems: list[tuple[str, str]]
+    warnings: list[str]
+    cluster: ClusterLine
+    expected: str
+    """How long such a run takes, in words; empty where nobody knows."""
+    needs: str
+    """What it asks of the cluster, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why the last attempt failed. `evidence` are log lines that prove it."""
+
+    kind: str
+    message: str
+    evidence: list[str]
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunHead:
+    """The top of each page about one run."""
+
+    slug: str
+    name: str
+    colour: int
+    experiment_slug: str
+    experiment_name: str
+    status: str
+    words: str
+    """The status line, such as `Running step 84 of 200 · 0.3 s a step`."""
+    ends_at: datetime | None
+    """When it ends at the present pace; shown as a time of day."""
+    conditions: list[Condition]
+    cluster: ClusterLine | None
+    is_live: bool
+    can_stop: bool
+    failure: Failure | None
+    tabs: list[Tab]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number under the title. `detail` is smaller beside it, `title` its tooltip."""
+
+    label: str
+    value: str
+    detail: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MazeCell:
+    """One maze of an evaluation; `label` says in words what its look says."""
+
+    seed: int
+    solved: bool
+    turns: int | None
+    label: str
+    picture: MazePicture
+
+
+@dataclass(frozen=True, slots=True)
+class MazeGrid:
+    """The newest evaluation. `note` names eval set and turn limit."""
+
+    step: int
+    rate: RateFigure
+    note: str
+    cells: list[MazeCell]
+
+
+@dataclass(frozen=True, slots=True)
+class ChartCard:
+    """One chart of the run page; its numbers are fetched when it is scrolled to."""
+
+    key: str
+    title: str
+    unit: str
+    last: float | None
+    url: str
+    data_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChartGroup:
+    title: str
+    charts: list[ChartCard]
+
+
+@dataclass(frozen=True, slots=True)
+class ChartsPage:
+    """The run page's first tab. `hero` is the JSON that `charts.js` draws."""
+
+    head: RunHead
+    figures: list[Figure]
+    hero: dict[str, object]
+    hero_rows: list[tuple[int, RateFigure]]
+    """The hero's numbers as a table, newest first."""
+    grid: MazeGrid | None
+    groups: list[ChartGroup]
+    stream_url: str
+    """Server-sent events of this run, or empty when it has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatusPart:
+    """The live part at the top: status line, figures, actions."""
+
+    head: RunHead
+    figures: list[Figure]
+
+
+@dataclass(frozen=True, slots=True)
+class MazesPart:
+    head: RunHead
+    grid: MazeGrid | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChartPage:
+    """One chart with the table of its numbers: its permanent link."""
+
+    head: RunHead
+    card: ChartCard
+    data: dict[str, object]
+    rows: list[tuple[int, float | None, int]]
+    """(step, value or None for not finite, attempt), newest first."""
+    sampled: bool
+    """Whether points were left out to fit the picture."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    number: int
+    pieces: list[Piece]
+    is_step: bool
+    """Whether a training step begins here; marked in the gutter."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogPage:
+    head: RunHead
+    lines: list[LogLine]
+    total_lines: int
+    attempt: int | None
+    attempts: list[Tab]
+    older_url: str
+    newer_url: str
+    whole_url: str
+    stream_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigRow:
+    """One setting. `default` is None where the recipe has none."""
+
+    key: str
+    label: str
+    value: str
+    default: str | None
+
+    @property
+    def is_changed(self) -> bool:
+        return self.default is not None and self.value != self.default
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigGroup:
+    title: str
+    rows: list[ConfigRow]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigPage:
+    head: RunHead
+    recipe: str
+    digest: str
+    groups: list[ConfigGroup]
+    command: str
+    """The entry point as it is submitted."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineEvent:
+    at: datetime
+    actor: str
+    title: str
+    status: str | None
+    """The status entered, for the icon; None for other events."""
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRow:
+    number: int
+    submission_id: str
+    status: str
+    started_at: datetime | None
+    duration_seconds: float | None
+    exit_code: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TimelinePage:
+    head: RunHead
+    attempts: list[AttemptRow]
+    events: list[TimelineEvent]
+
+
+@dataclass(frozen=True, slots=True)
+class StopPage:
+    """Asks once before a run is stopped, for readers without JavaScript."""
+
+    head: RunHead
+    consequences: list[str] = field(default_factory=list)

@@ -1,0 +1,145 @@
+"""Queries on runs, attempts and events."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Select, and_, func, literal, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import selectinload
+
+from app.models import (
+    Attempt,
+    ConfigValue,
+    DesiredStatus,
+    Event,
+    MetricSeries,
+    Run,
+    RunStatus,
+)
+
+_ACTIVE = (RunStatus.SUBMITTING, RunStatus.PENDING, RunStatus.RUNNING, RunStatus.STOPPING)
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """An order of runs. `kind` is `column`, `metric` or `config`; nulls come last."""
+
+    kind: str
+    name: str
+    statistic: str = ""
+    is_descending: bool = True
+
+
+async def find_by_slug(session: AsyncSession, slug: str) -> Run | None:
+    """A run with its experiment, config, cluster and attempts."""
+    return await session.scalar(_loaded(select(Run).where(Run.slug == slug)))
+
+
+async def find_by_id(session: AsyncSession, run_id: UUID) -> Run | None:
+    """A run with its experiment, config, cluster and attempts."""
+    return await session.scalar(_loaded(select(Run).where(Run.id == run_id)))
+
+
+async def list_sorted(
+    session: AsyncSession,
+    *,
+    sort: Sort,
+    after: list[Any] | None,
+    limit: int,
+    experiment_id: UUID | None = None,
+    include_deleted: bool = False,
+) -> Sequence[tuple[Run, Any]]:
+    """Runs with their sort value; `after` is [sort value, id] of the last one already shown."""
+    value, query = _sorted_by(sort)
+    query = query.add_columns(value.label("sort_value"))
+    if not include_deleted:
+        query = query.where(Run.deleted_at.is_(None))
+    if experiment_id is not None:
+        query = query.where(Run.experiment_id == experiment_id)
+    if after is not None:
+        query = query.where(_comes_after(value, sort, after))
+    order = value.desc() if sort.is_descending else value.asc()
+    query = query.order_by(value.is_(None), order, Run.id.desc()).limit(limit)
+    rows = await session.execute(_loaded(query))
+    return [(row[0], row[1]) for row in rows]
+
+
+async def list_events(
+    session: AsyncSession, run_id: UUID, *, after: UUID | None, limit: int
+) -> Sequence[Event]:
+    """Oldest first."""
+    query = select(Event).where(Event.run_id == run_id).order_by(Event.id).limit(limit)
+    if after is not None:
+        query = query.where(Event.id > after)
+    return (await session.scalars(query)).all()
+
+
+async def summaries_of(
+    session: AsyncSession, run_ids: Sequence[UUID], keys: Sequence[str]
+) -> dict[UUID, dict[str, MetricSeries]]:
+    """The summaries of some keys of some runs, in one query."""
+    query = select(MetricSeries).where(MetricSeries.run_id.in_(run_ids), MetricSeries.key.in_(keys))
+    found: dict[UUID, dict[str, MetricSeries]] = {}
+    for series in await session.scalars(query):
+        found.setdefault(series.run_id, {})[series.key] = series
+    return found
+
+
+async def count_runs(session: AsyncSession) -> int:
+    return await session.scalar(select(func.count(Run.id)).where(Run.deleted_at.is_(None))) or 0
+
+
+async def queued_before(session: AsyncSession, run: Run) -> int:
+    """How many runs the cluster takes before this queued one: active and queued ones."""
+    ahead = or_(
+        Run.status.in_(_ACTIVE),
+        and_(Run.status == RunStatus.QUEUED, Run.id < run.id),
+    )
+    query = select(func.count(Run.id)).where(
+        Run.cluster_id == run.cluster_id, Run.deleted_at.is_(None), Run.id != run.id, ahead
+    )
+    return await session.scalar(query) or 0
+
+
+async def newest_attempt_number(session: AsyncSession, run_id: UUID) -> int:
+    query = select(func.max(Attempt.number)).where(Attempt.run_id == run_id)
+    return await session.scalar(query) or 0
+
+
+async def set_desired(session: AsyncSession, run_id: UUID, desired: DesiredStatus) -> None:
+    """Touches the wish only, so that it cannot undo what a worker writes at the same time."""
+    await session.execute(update(Run).where(Run.id == run_id).values(desired_status=desired))
+
+
+def _loaded(query: Any) -> Any:
+    return query.options(
+        selectinload(Run.experiment),
+        selectinload(Run.config),
+        selectinload(Run.cluster),
+        selectinload(Run.attempts),
+    )
+
+
+def _sorted_by(sort: Sort) -> tuple[ColumnElement[Any], Select[Any]]:
+    if sort.kind == "column":
+        return getattr(Run, sort.name).expression, select(Run)
+    if sort.kind == "metric":
+        joined = select(Run).outerjoin(
+            MetricSeries, and_(MetricSeries.run_id == Run.id, MetricSeries.key == sort.name)
+        )
+        return getattr(MetricSeries, sort.statistic).expression, joined
+    joined = select(Run).outerjoin(
+        ConfigValue, and_(ConfigValue.run_id == Run.id, ConfigValue.key == sort.name)
+    )
+    return ConfigValue.number.expression, joined
+
+
+def _comes_after(value: ColumnElement[Any], sort: Sort, after: list[Any]) -> ColumnElement[bool]:
+    last, last_id = after[0], UUID(after[1])
+    if last is None:
+        return and_(value.is_(None), Run.id < last_id)
+    place = literal(last, value.type)
+    beyond = value < place if sort.is_descending else value > place
+    return or_(beyond, and_(value == place, Run.id < last_id), value.is_(None))

@@ -1,0 +1,300 @@
+"""Runs: created, listed, stopped, resumed; their events. Only workers write statuses later."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.clock import utcnow
+from app.clusters import service as clusters
+from app.errors import Conflict, Invalid, NotFound, Problem
+from app.experiments import service as experiments
+from app.ids import new_id, new_slug
+from app.models import (
+    Config,
+    ConfigValue,
+    DesiredStatus,
+    Event,
+    Experiment,
+    MetricSeries,
+    Run,
+    RunOrigin,
+    RunStatus,
+)
+from app.paging import Page, decode_cursor, page_of
+from app.recipes import service as recipes
+from app.runs import repository
+from app.runs.repository import Sort
+from app.runs.states import ENDED, created, transition
+
+EXTERNAL_RECIPE = "external"
+_SORT_COLUMNS = ("created_at", "started_at", "ended_at", "name", "status")
+_STATISTICS = ("last", "best", "min", "max")
+
+
+async def create(
+    session: AsyncSession,
+    experiment: Experiment,
+    *,
+    actor: str,
+    cluster: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    tags: Sequence[str] = (),
+) -> Run:
+    """Queues a run of the experiment's newest config.
+
+    `overrides` make an immutable config of this run only. Raises `Invalid` for values the
+    recipe refuses, `Conflict` if the experiment has no config, `NotFound` for the cluster.
+    """
+    config = await _config_for(session, experiment, overrides or {})
+    target = await clusters.get(session, cluster or clusters.EMBEDDED)
+    run = _new_run(experiment, config, actor=actor, name=name, tags=tags)
+    run.cluster_id = target.id
+    return await _store(session, run, config, actor)
+
+
+async def create_external(
+    session: AsyncSession,
+    *,
+    name: str,
+    actor: str,
+    experiment: str | None = None,
+    config: Mapping[str, Any] | None = None,
+    tags: Sequence[str] = (),
+) -> Run:
+    """A run that somebody else executes, and that is fed by pushes; it is running at once."""
+    home = await experiments.find_or_create_by_name(session, experiment or name, owner=actor)
+    frozen = Config(
+        id=new_id(),
+        experiment_id=home.id,
+        version=None,
+        recipe=EXTERNAL_RECIPE,
+        recipe_version=1,
+        digest=experiments.digest(EXTERNAL_RECIPE, 1, config or {}),
+        values=dict(config or {}),
+        created_at=utcnow(),
+    )
+    session.add(frozen)
+    run = _new_run(home, frozen, actor=actor, name=name, tags=tags)
+    run.origin = RunOrigin.EXTERNAL
+    run.status = RunStatus.RUNNING
+    run.started_at = run.created_at
+    run.due_at = None
+    return await _store(session, run, frozen, actor)
+
+
+async def get(session: AsyncSession, slug: str) -> Run:
+    """The run with experiment, config, cluster and attempts. Raises `NotFound`."""
+    run = await repository.find_by_slug(session, slug)
+    if run is None:
+        raise NotFound(f"there is no run {slug}")
+    return run
+
+
+async def list_page(
+    session: AsyncSession,
+    *,
+    limit: int = 50,
+    cursor: str | None = None,
+    sort: str = "-created_at",
+    experiment: Experiment | None = None,
+) -> Page[Run]:
+    """Runs that are not deleted, with experiment, config, cluster and attempts.
+
+    `sort` is a column, `metric:<key>:<last|best|min|max>` or `config:<key>`, with `-` in front
+    for descending; runs without a value come last. Raises `Invalid`.
+    """
+    order = parse_sort(sort)
+    rows = await repository.list_sorted(
+        session,
+        sort=order,
+        after=_place(cursor, order) if cursor else None,
+        limit=limit + 1,
+        experiment_id=experiment.id if experiment else None,
+    )
+    page = page_of(rows, limit, lambda row: [_plain(row[1]), str(row[0].id)])
+    return Page([run for run, _ in page.items], page.next_cursor)
+
+
+async def count(session: AsyncSession) -> int:
+    """How many runs there are, without deleted ones."""
+    return await repository.count_runs(session)
+
+
+async def summaries(
+    session: AsyncSession, runs: Sequence[Run], keys: Sequence[str]
+) -> dict[UUID, dict[str, MetricSeries]]:
+    """Summaries of some keys by run id, in one query."""
+    return await repository.summaries_of(session, [run.id for run in runs], keys)
+
+
+async def queue_position(session: AsyncSession, run: Run) -> int | None:
+    """1 for the run that the cluster takes next; None if the run is not queued."""
+    if run.status is not RunStatus.QUEUED:
+        return None
+    return await repository.queued_before(session, run) + 1
+
+
+async def list_events(
+    session: AsyncSession, run: Run, *, limit: int = 200, cursor: str | None = None
+) -> Page[Event]:
+    """Oldest first."""
+    after = UUID(decode_cursor(cursor, 1)[0]) if cursor else None
+    rows = await repository.list_events(session, run.id, after=after, limit=limit + 1)
+    return page_of(rows, limit, lambda event: [str(event.id)])
+
+
+async def request_stop(session: AsyncSession, run: Run, *, actor: str) -> Run:
+    """Writes the wish; a worker carries it out. Asking again changes nothing.
+
+    Raises `Conflict` if the run has ended.
+    """
+    if run.status in ENDED:
+        raise Conflict(f"run {run.slug} has ended already ({run.status})")
+    if run.desired_status is not DesiredStatus.STOP:
+        await _wish(session, run, DesiredStatus.STOP, actor=actor, reason="stop_requested")
+    return run
+
+
+async def request_resume(session: AsyncSession, run: Run, *, actor: str) -> Run:
+    """Queues a next attempt that resumes from the newest checkpoint.
+
+    Raises `Conflict` unless the run failed, was stopped or was lost on a cluster of ours.
+    """
+    resumable = ENDED - {RunStatus.SUCCEEDED}
+    if run.origin is RunOrigin.EXTERNAL or run.status not in resumable:
+        raise Conflict(f"run {run.slug} is {run.status}: only an ended, unfinished run resumes")
+    await _wish(session, run, DesiredStatus.RUN, actor=actor, reason="resume_requested")
+    now = utcnow()
+    session.add(transition(run, RunStatus.QUEUED, at=now, actor=actor, reason="resume_requested"))
+    run.due_at = now
+    return run
+
+
+async def finish_external(session: AsyncSession, run: Run, status: RunStatus, *, actor: str) -> Run:
+    """Ends a run that is fed by pushes. Raises `Conflict` for any other run or status."""
+    if run.origin is not RunOrigin.EXTERNAL or run.status in ENDED:
+        raise Conflict(f"run {run.slug} cannot be finished: it is {run.status}, {run.origin}")
+    if status not in ENDED:
+        message = f"a run finishes as one of {', '.join(sorted(ENDED))}"
+        raise Invalid(message, [Problem("status", "choices", message)])
+    session.add(transition(run, status, at=utcnow(), actor=actor, reason="reported"))
+    return run
+
+
+async def delete(session: AsyncSession, run: Run, *, actor: str) -> Run:
+    """Hides an ended run; it can be restored. Raises `Conflict` while it is under way."""
+    if run.status not in ENDED:
+        raise Conflict(f"run {run.slug} is {run.status}: stop it before deleting it")
+    if run.deleted_at is None:
+        run.deleted_at = utcnow()
+        session.add(_note(run, actor=actor, kind="deleted", at=run.deleted_at))
+    return run
+
+
+async def restore(session: AsyncSession, run: Run, *, actor: str) -> Run:
+    """Undoes `delete`."""
+    if run.deleted_at is not None:
+        run.deleted_at = None
+        session.add(_note(run, actor=actor, kind="restored", at=utcnow()))
+    return run
+
+
+def parse_sort(text: str) -> Sort:
+    """Reads the `sort` parameter of `list_page`. Raises `Invalid`."""
+    descending = text.startswith("-")
+    name = text.removeprefix("-")
+    if name in _SORT_COLUMNS:
+        return Sort("column", name, is_descending=descending)
+    kind, _, rest = name.partition(":")
+    key, _, statistic = rest.rpartition(":")
+    if kind == "metric" and key and statistic in _STATISTICS:
+        return Sort("metric", key, statistic, is_descending=descending)
+    if kind == "config" and rest:
+        return Sort("config", rest, is_descending=descending)
+    message = (
+        f"sort by {', '.join(_SORT_COLUMNS)}, metric:<key>:<{'|'.join(_STATISTICS)}> "
+        "or config:<key>; a leading - reverses"
+    )
+    raise Invalid(message, [Problem("sort", "choices", message)])
+
+
+async def _config_for(
+    session: AsyncSession, experiment: Experiment, overrides: Mapping[str, Any]
+) -> Config:
+    newest = await experiments.newest_config(session, experiment)
+    if newest is None:
+        raise Conflict(f"experiment {experiment.slug} has no config to run: its runs are external")
+    if not overrides:
+        return newest
+    values = recipes.resolve(newest.recipe, {**newest.values, **overrides})
+    config = experiments.make_config(experiment, newest.recipe, values, version=None)
+    session.add(config)
+    return config
+
+
+def _new_run(
+    experiment: Experiment, config: Config, *, actor: str, name: str | None, tags: Sequence[str]
+) -> Run:
+    now = utcnow()
+    slug = new_slug("run")
+    return Run(
+        id=new_id(),
+        slug=slug,
+        name=experiments.checked_name(name or experiment.name),
+        project_id=experiment.project_id,
+        experiment_id=experiment.id,
+        config_id=config.id,
+        origin=RunOrigin.SUBMITTED,
+        status=RunStatus.QUEUED,
+        desired_status=DesiredStatus.RUN,
+        tags=experiments.checked_tags(tags),
+        owner=actor,
+        created_at=now,
+        due_at=now,
+    )
+
+
+async def _store(session: AsyncSession, run: Run, config: Config, actor: str) -> Run:
+    session.add(run)
+    await session.flush()
+    session.add_all(
+        ConfigValue(run_id=run.id, key=key, number=number, text=text)
+        for key, number, text in recipes.flatten(config.values)
+    )
+    session.add(created(run, at=run.created_at, actor=actor))
+    await session.flush()
+    return await get(session, run.slug)
+
+
+async def _wish(
+    session: AsyncSession, run: Run, desired: DesiredStatus, *, actor: str, reason: str
+) -> None:
+    await repository.set_desired(session, run.id, desired)
+    await session.refresh(run, ["desired_status"])
+    note = _note(run, actor=actor, kind="desired_status", at=utcnow())
+    note.to_status, note.reason = desired, reason
+    session.add(note)
+
+
+def _note(run: Run, *, actor: str, kind: str, at: datetime) -> Event:
+    return Event(run_id=run.id, at=at, actor=actor, kind=kind, reason=kind, message="")
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _place(cursor: str, sort: Sort) -> list[Any]:
+    value, run_id = decode_cursor(cursor, 2)
+    try:
+        UUID(run_id)
+        if sort.kind == "column" and sort.name.endswith("_at") and value is not None:
+            value = datetime.fromisoformat(value)
+    except (ValueError, TypeError, AttributeError):
+        message = "this cursor belongs to another order: start again without one"
+        raise Invalid(message, [Problem("cursor", "cursor", message)]) from None
+    return [value, run_id]
