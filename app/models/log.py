@@ -15,7 +15,8 @@ class LogStream(IdMixin, LeaseMixin, Base):
 
     `n_bytes` is the offset of the next byte to read. It moves in the same transaction that
     stores the chunk and the points found in it, with the parser's state, so that a kill at any
-    instant neither repeats nor skips a byte.
+    instant neither repeats nor skips a byte. `n_lines` counts line feeds; `has_open_line` says
+    that bytes follow the last of them.
     """
 
     __tablename__ = "log_stream"
@@ -25,6 +26,7 @@ class LogStream(IdMixin, LeaseMixin, Base):
     attempt_number: Mapped[int]
     n_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
     n_lines: Mapped[int] = mapped_column(BigInteger, default=0)
+    has_open_line: Mapped[bool] = mapped_column(default=False)
     is_complete: Mapped[bool] = mapped_column(default=False)
     parser: Mapped[dict[str, Any] | None]
     updated_at: Mapped[datetime | None]
@@ -33,7 +35,8 @@ class LogStream(IdMixin, LeaseMixin, Base):
 class LogChunk(Base):
     """A stretch of a log's bytes, compressed (`app/logs/chunks.py`).
 
-    `first_line` counts the line feeds before the chunk; a line may go on in the next chunk.
+    `first_line` is the number, from 1, of the line that its first byte lies in; a line may go
+    on in the next chunk.
     """
 
     __tablename__ = "log_chunk"

@@ -397,6 +397,7 @@ def upgrade() -> None:
         sa.Column("attempt_number", sa.Integer(), nullable=False),
         sa.Column("n_bytes", sa.BigInteger(), nullable=False),
         sa.Column("n_lines", sa.BigInteger(), nullable=False),
+        sa.Column("has_open_line", sa.Boolean(), nullable=False),
         sa.Column("is_complete", sa.Boolean(), nullable=False),
         sa.Column("parser", sa.JSON(), nullable=True),
         sa.Column("updated_at", sa.DateTime(timezone=True), nullable=True),

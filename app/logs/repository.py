@@ -1,0 +1,39 @@
+"""Queries on log streams and their chunks."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.models import LogChunk, LogStream
+
+
+async def find_stream(session: AsyncSession, run_id: UUID, attempt: int | None) -> LogStream | None:
+    """The stream of an attempt; of the newest one if `attempt` is None."""
+    query = select(LogStream).where(LogStream.run_id == run_id)
+    if attempt is not None:
+        query = query.where(LogStream.attempt_number == attempt)
+    return await session.scalar(query.order_by(LogStream.attempt_number.desc()).limit(1))
+
+
+async def find_newest_chunk(session: AsyncSession, stream_id: UUID) -> LogChunk | None:
+    query = select(LogChunk).where(LogChunk.stream_id == stream_id)
+    return await session.scalar(query.order_by(LogChunk.seq.desc()).limit(1))
+
+
+async def chunks_from_line(
+    session: AsyncSession, stream_id: UUID, line: int, *, after_seq: int, limit: int
+) -> Sequence[LogChunk]:
+    """Chunks that hold `line` or later ones, in order, after the chunk `after_seq`."""
+    query = (
+        select(LogChunk)
+        .where(
+            LogChunk.stream_id == stream_id,
+            LogChunk.seq > after_seq,
+            LogChunk.first_line + LogChunk.n_lines >= line,
+        )
+        .order_by(LogChunk.seq)
+        .limit(limit)
+    )
+    return (await session.scalars(query)).all()
