@@ -1,0 +1,57 @@
+"""From a config to `train_job.sh`. Pure and deterministic: the same config, the same bytes.
+
+The script reads the run's id and folder when it runs, so that it does not depend on the run.
+Every value is quoted: no config can run anything in the shell.
+"""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from app.recipes.model import Recipe, Value
+
+SCRIPT = "train_job.sh"
+_HEAD = """\
+#!/usr/bin/env bash
+# Recipe {name}, version {version}. Wants SKYDECK_RUN_ID and SKYDECK_RUN_DIR in its environment.
+set -euo pipefail
+: "${{SKYDECK_RUN_ID:?set it to the id of the run}}"
+: "${{SKYDECK_RUN_DIR:?set it to the folder of the run}}"
+"""
+_SUBMIT = (
+    'ray job submit --address "$RAY_API_SERVER_ADDRESS" --submission-id "$SKYDECK_RUN_ID-a1" '
+    '-- env SKYDECK_RUN_ID="$SKYDECK_RUN_ID" SKYDECK_RUN_DIR="$SKYDECK_RUN_DIR" '
+    f'bash "$SKYDECK_RUN_DIR/{SCRIPT}"'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """Files by name, and the command that submits them to a Ray cluster."""
+
+    files: dict[str, str]
+    submit_command: str
+
+
+def render(recipe: Recipe, values: Mapping[str, Value]) -> Rendered:
+    """Renders full values, as `service.resolve` gives them."""
+    return Rendered({SCRIPT: _script(recipe, values)}, _SUBMIT)
+
+
+def _script(recipe: Recipe, values: Mapping[str, Value]) -> str:
+    head = _HEAD.format(name=recipe.name, version=recipe.version)
+    exports = "".join(f"export {name}={shlex.quote(v)}\n" for name, v in recipe.environment)
+    arguments = [f"{key}={argument(values[key])}" for key in recipe.fields()]
+    lines = [
+        "exec " + shlex.join(recipe.entrypoint),
+        '  trainer.run_name="$SKYDECK_RUN_ID"',
+        *(f"  {shlex.quote(text)}" for text in arguments),
+    ]
+    return head + exports + " \\\n".join(lines) + "\n"
+
+
+def argument(value: Value) -> str:
+    """A value as the trainer reads it: `true`, `0.002`, `280`, text as it is."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(value) if isinstance(value, float) else str(value)

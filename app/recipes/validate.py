@@ -1,0 +1,134 @@
+"""Checks a config against its recipe before anything is asked of a cluster. Pure functions."""
+
+import difflib
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from app.recipes.model import Field, FieldType, Finding, Findings, Recipe, Value
+
+_NEAREST = 3
+_TEXT_LENGTH = 500
+_KINDS = {
+    FieldType.BOOL: "true or false",
+    FieldType.INT: "a whole number",
+    FieldType.FLOAT: "a number",
+    FieldType.TEXT: "text",
+}
+
+
+def validate(recipe: Recipe, config: Mapping[str, Any]) -> Findings:
+    """All errors and warnings of a config whose missing keys take their defaults.
+
+    Rules over several values run only when each value by itself is right.
+    """
+    errors = tuple(_each_key(recipe, config))
+    if errors:
+        return Findings(errors)
+    values = complete(recipe, config)
+    return Findings(
+        errors=tuple(found for rule in recipe.error_rules for found in rule(values)),
+        warnings=tuple(found for rule in recipe.warning_rules for found in rule(values)),
+    )
+
+
+def complete(recipe: Recipe, config: Mapping[str, Any]) -> dict[str, Value]:
+    """Full values in the form's order: defaults where `config` says nothing, exact types."""
+    return {
+        key: exact(field, config.get(key, field.default)) for key, field in recipe.fields().items()
+    }
+
+
+def exact(field: Field, value: Value) -> Value:
+    """`value` in the field's own type, since JSON does not tell 15 from 15.0."""
+    if field.type is FieldType.FLOAT:
+        return float(value)
+    if field.type is FieldType.INT:
+        return int(value)
+    return value
+
+
+def read_text(field: Field, text: str) -> Value:
+    """What a person typed, as a value; the text itself where it is none, for `validate`."""
+    typed = text.strip()
+    try:
+        if field.type is FieldType.INT:
+            return int(typed)
+        if field.type is FieldType.FLOAT:
+            return float(typed)
+    except ValueError:
+        return text
+    if field.type is FieldType.BOOL:
+        return {"true": True, "false": False}.get(typed.lower(), text)
+    return typed
+
+
+def _each_key(recipe: Recipe, config: Mapping[str, Any]) -> Iterator[Finding]:
+    fields = recipe.fields()
+    for key, value in config.items():
+        field = fields.get(key)
+        yield from _unknown(key, list(fields)) if field is None else _one(field, value)
+
+
+def _unknown(key: str, known: list[str]) -> Iterator[Finding]:
+    near = nearest(key, known)
+    yield Finding(
+        rule="unknown_key",
+        fields=(key,),
+        message=f"{key} is not a key of this recipe",
+        fix=f"did you mean {' or '.join(near)}?" if near else None,
+    )
+
+
+def nearest(key: str, known: list[str]) -> list[str]:
+    """Up to three known keys that look like `key`: those with the same last part come first."""
+    last = key.rpartition(".")[2]
+    same = [name for name in known if name.rpartition(".")[2] == last]
+    similar = difflib.get_close_matches(key, known, n=_NEAREST)
+    return list(dict.fromkeys(same + similar))[:_NEAREST]
+
+
+def _one(field: Field, value: object) -> Iterator[Finding]:
+    if not _is_of_type(field.type, value):
+        yield _finding(field, "type", f"must be {_KINDS[field.type]}, not {_shown(value)}")
+    elif field.choices and value not in field.choices:
+        yield _finding(field, "choice", f"must be one of {', '.join(field.choices)}")
+    elif isinstance(value, str):
+        yield from _text(field, value)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield from _range(field, value)
+
+
+def _is_of_type(kind: FieldType, value: object) -> bool:
+    if isinstance(value, bool) or kind is FieldType.BOOL:
+        return isinstance(value, bool) and kind is FieldType.BOOL
+    if kind is FieldType.TEXT:
+        return isinstance(value, str)
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        return False
+    return kind is FieldType.FLOAT or float(value).is_integer()
+
+
+def _text(field: Field, value: str) -> Iterator[Finding]:
+    if len(value) > _TEXT_LENGTH:
+        yield _finding(field, "length", f"must have at most {_TEXT_LENGTH} characters")
+    if not value.isprintable():
+        yield _finding(field, "characters", "must be one line of printable characters")
+
+
+def _range(field: Field, value: float) -> Iterator[Finding]:
+    if field.above is not None and value <= field.above:
+        yield _finding(field, "range", f"must be greater than {field.above:g}, not {value:g}")
+    if field.min is not None and value < field.min:
+        yield _finding(field, "range", f"must be at least {field.min:g}, not {value:g}")
+    if field.max is not None and value > field.max:
+        yield _finding(field, "range", f"must be at most {field.max:g}, not {value:g}")
+
+
+def _finding(field: Field, rule: str, message: str) -> Finding:
+    return Finding(rule=rule, fields=(field.key,), message=f"{field.label} {message}")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
