@@ -1,0 +1,1 @@
+"""Pure parsers: bytes of a job's log or dump in; points, events and diagnoses out."""

@@ -1,0 +1,106 @@
+"""Reads the dump of an evaluation: `dumped_evals/global_step_N_evals/<data_source>.jsonl`.
+
+One JSON row an episode (SkyRL `dump_per_dataset_eval_results`): `score` is one reward per response
+token, or one number; `output_response` holds all turns with the template's marks.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+# `env_sft` pays 0.8 for the task and up to 0.2 for format; keyword rewards are 1.0 or 0.0.
+SOLVED_SCORE = 0.8
+# A real row has about 36 kB. A larger one than this is damage, not an episode.
+MAX_ROW_BYTES = 32 * 1024 * 1024
+
+_FOLDER = re.compile(r"global_step_(\d{1,18})_evals")
+_ASSISTANT_TURN = "<|im_start|>assistant"
+
+
+@dataclass(frozen=True, slots=True)
+class DumpedEpisode:
+    """One episode of an evaluation.
+
+    `is_solved`: the goal was reached (summed score at least 0.8). `is_passed`: SkyRL's own notion,
+    behind pass_at_1: the last token's reward is above zero, which format credit alone can do.
+    """
+
+    seed: int | None
+    score_sum: float
+    is_solved: bool
+    is_passed: bool
+    turns: int
+    max_turns: int | None
+    env_id: str
+    stop_reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvalDump:
+    """All episodes in the file's order, and how many lines could not be read."""
+
+    episodes: list[DumpedEpisode]
+    damaged_count: int
+
+    @property
+    def solved_count(self) -> int:
+        return sum(episode.is_solved for episode in self.episodes)
+
+    @property
+    def passed_count(self) -> int:
+        return sum(episode.is_passed for episode in self.episodes)
+
+
+def parse_eval_dump(data: bytes) -> EvalDump:
+    """Parse a whole `<data_source>.jsonl`; damaged lines are counted, never raised."""
+    lines = [line for line in data.split(b"\n") if line.strip()]
+    parsed = [_episode(line) for line in lines]
+    episodes = [episode for episode in parsed if episode is not None]
+    return EvalDump(episodes=episodes, damaged_count=len(lines) - len(episodes))
+
+
+def dump_step(path: str) -> int | None:
+    """The step of a dump's folder, or of a file in it, by the folder's own name only.
+
+    A run's path may hold `global_step_N` further up, which says nothing about the dump.
+    """
+    parts = PurePosixPath(path).parts[-2:]
+    matches = [match for part in parts if (match := _FOLDER.fullmatch(part))]
+    return int(matches[-1][1]) if matches else None
+
+
+def _episode(line: bytes) -> DumpedEpisode | None:
+    if len(line) > MAX_ROW_BYTES:
+        return None
+    try:
+        row = json.loads(line)
+        rewards = _rewards(row["score"])
+        extras = row.get("env_extras") or {}
+        score_sum = sum(rewards)
+        return DumpedEpisode(
+            seed=_optional_int(extras.get("seed")),
+            score_sum=score_sum,
+            is_solved=score_sum >= SOLVED_SCORE,
+            is_passed=bool(rewards) and rewards[-1] > 0,
+            turns=_turns(str(row.get("output_response") or "")),
+            max_turns=_optional_int(extras.get("max_turns")),
+            env_id=str(extras.get("visgym_env_id") or row.get("env_class") or ""),
+            stop_reason=str(row.get("stop_reason") or ""),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+        return None
+
+
+def _rewards(score: Any) -> list[float]:
+    return [float(reward) for reward in score] if isinstance(score, list) else [float(score)]
+
+
+def _optional_int(value: Any) -> int | None:
+    return None if value is None else int(value)
+
+
+def _turns(response: str) -> int:
+    """Model turns. The first one's mark is the last of the prompt, so it is not in the response."""
+    return 1 + response.count(_ASSISTANT_TURN) if response else 0

@@ -1,0 +1,95 @@
+"""A metric series: chunks to store, points to show, and the door to the rest of its parts.
+
+A series is stored as chunks of at most `CHUNK_POINTS` points of one attempt, in the order in
+which they were logged. Nothing stored is ever changed by a later attempt: what is shown is
+decided on reading, by `visible_points`.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.metrics.columns import Columns, DamagedSeries, Floats, Steps, pack, unpack
+from app.metrics.downsampling import downsample
+from app.metrics.summaries import Direction, SeriesSummary, summarise
+
+__all__ = [
+    "CHUNK_POINTS",
+    "AttemptColumns",
+    "Columns",
+    "DamagedSeries",
+    "Direction",
+    "Floats",
+    "SeriesSummary",
+    "Steps",
+    "VisiblePoints",
+    "append",
+    "downsample",
+    "pack",
+    "summarise",
+    "unpack",
+    "visible_points",
+]
+
+CHUNK_POINTS = 512
+
+
+def append(tail: Columns | None, new: Columns) -> Iterator[Columns]:
+    """Chunks that hold `tail`, the unsealed newest chunk, and then `new`.
+
+    The first replaces `tail`. Each but the last is full, that is sealed; the last may be full too.
+    """
+    columns = new if tail is None else Columns.concatenate([tail, new])
+    for start in range(0, len(columns), CHUNK_POINTS):
+        yield columns.take(slice(start, start + CHUNK_POINTS))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AttemptColumns:
+    """Points of one attempt, in the order in which they were logged."""
+
+    attempt: int
+    columns: Columns
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VisiblePoints:
+    """One point a step, sorted by step, and the attempt that each comes from; shape (n,)."""
+
+    columns: Columns
+    attempts: Steps
+
+
+def visible_points(chunks: Iterable[AttemptColumns]) -> VisiblePoints:
+    """The points to show of all stored `chunks`, which stand in the order of their storing.
+
+    The newest attempt wins from its own first step on: what an older one logged there is hidden.
+    Within an attempt the last point logged at a step wins.
+    """
+    by_attempt: dict[int, list[Columns]] = {}
+    for chunk in chunks:
+        if len(chunk.columns):
+            by_attempt.setdefault(chunk.attempt, []).append(chunk.columns)
+    shown: list[tuple[int, Columns]] = []
+    cutoff: int | None = None
+    for attempt in sorted(by_attempt, reverse=True):
+        columns = _sorted_unique(Columns.concatenate(by_attempt[attempt]))
+        first_step = int(columns.steps[0])
+        if cutoff is not None:
+            columns = columns.take(columns.steps < cutoff)
+        cutoff = first_step if cutoff is None else min(cutoff, first_step)
+        shown.append((attempt, columns))
+    shown.reverse()
+    attempts = [np.full(len(columns), attempt, np.int64) for attempt, columns in shown]
+    return VisiblePoints(
+        columns=Columns.concatenate([columns for _, columns in shown]),
+        attempts=np.concatenate([np.empty(0, np.int64), *attempts]),
+    )
+
+
+def _sorted_unique(columns: Columns) -> Columns:
+    ordered = columns.take(np.argsort(columns.steps, kind="stable"))
+    is_last = np.ones(len(ordered), dtype=np.bool_)
+    is_last[:-1] = ordered.steps[1:] != ordered.steps[:-1]
+    return ordered.take(is_last)

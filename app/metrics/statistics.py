@@ -1,0 +1,32 @@
+"""Statistics that a reviewer would accept, for shares of episodes."""
+
+from math import comb, sqrt
+from statistics import NormalDist
+
+
+def wilson_interval(k: int, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
+    """Wilson's score interval for `k` successes in `n` trials, without continuity correction.
+
+    Source: E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
+    JASA 22 (1927). No trials give (0, 1). Raises `ValueError` unless 0 <= k <= n.
+    """
+    if not 0 <= k <= n:
+        raise ValueError(f"{k} successes in {n} trials are impossible")
+    if n == 0:
+        return 0.0, 1.0
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    centre = (k + z * z / 2) / (n + z * z)
+    half = z / (n + z * z) * sqrt(k * (n - k) / n + z * z / 4)
+    # At the ends the bound is exact; rounding must not carry it past 0, 1 or k / n.
+    return (0.0 if k == 0 else centre - half), (1.0 if k == n else centre + half)
+
+
+def pass_at_k(n: int, c: int, k: int) -> float:
+    """Unbiased estimate that one of `k` samples passes, when `c` of `n` did.
+
+    1 − C(n−c, k) / C(n, k), from M. Chen et al., "Evaluating large language models trained on
+    code" (2021). Raises `ValueError` unless 0 <= c <= n and 1 <= k <= n.
+    """
+    if not (0 <= c <= n and 1 <= k <= n):
+        raise ValueError(f"pass_at_{k} of {c} passes in {n} samples is not defined")
+    return 1.0 - comb(n - c, k) / comb(n, k)
