@@ -51,6 +51,9 @@ class Columns:
     def take(self, index: slice | npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Self:
         return type(self)(self.steps[index], self.values[index], self.times[index])
 
+    def then(self, later: Self) -> Self:
+        return type(self).concatenate([self, later])
+
     @classmethod
     def concatenate(cls, parts: Iterable[Self]) -> Self:
         """All points of `parts`, in their order; no parts give no points."""

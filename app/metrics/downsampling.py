@@ -54,4 +54,5 @@ def _min_max_lttb(steps: Steps, values: Floats, *, finite: Indices, count: int) 
     # Contiguous copies: the library warns about views.
     x, y = np.ascontiguousarray(steps[finite]), np.ascontiguousarray(values[finite])
     sampler = MinMaxLTTBDownsampler()  # type: ignore[no-untyped-call]  # its __init__ has no hints
-    return finite[sampler.downsample(x, y, n_out=count).astype(np.intp)]
+    chosen: npt.NDArray[np.uint64] = sampler.downsample(x, y, n_out=count)
+    return finite[chosen.astype(np.intp)]

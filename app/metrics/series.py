@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.metrics.columns import Columns, DamagedSeries, Floats, Steps, pack, unpack
-from app.metrics.downsampling import downsample
+from app.metrics.downsampling import MIN_DOWNSAMPLED_POINTS, downsample
 from app.metrics.summaries import Direction, SeriesSummary, summarise
 
 __all__ = [
     "CHUNK_POINTS",
+    "MIN_DOWNSAMPLED_POINTS",
     "AttemptColumns",
     "Columns",
     "DamagedSeries",
@@ -40,7 +41,7 @@ def append(tail: Columns | None, new: Columns) -> Iterator[Columns]:
 
     The first replaces `tail`. Each but the last is full, that is sealed; the last may be full too.
     """
-    columns = new if tail is None else Columns.concatenate([tail, new])
+    columns = new if tail is None else tail.then(new)
     for start in range(0, len(columns), CHUNK_POINTS):
         yield columns.take(slice(start, start + CHUNK_POINTS))
 
