@@ -1,6 +1,6 @@
 """The recipes there are, and full configs made from them. No database is involved."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from app.errors import Invalid, NotFound, Problem
@@ -11,6 +11,7 @@ from app.recipes.model import Findings, Recipe, Value
 
 _RECIPES = {recipe.name: recipe for recipe in (EMBEDDED_MAZE_GRPO,)}
 _FLAT_TEXT_LENGTH = 500
+_KEY_LENGTH = 300
 
 
 def list_all() -> list[Recipe]:
@@ -29,14 +30,20 @@ def validate(recipe: Recipe, config: Mapping[str, Any]) -> Findings:
     return checks.validate(recipe, config)
 
 
-def resolve(recipe: Recipe, config: Mapping[str, Any]) -> dict[str, Value]:
+def version_of(name: str) -> int:
+    """The version of a recipe. Raises `NotFound`."""
+    return get(name).version
+
+
+def resolve(name: str, config: Mapping[str, Any]) -> dict[str, Value]:
     """Full values: the recipe's defaults under `config`, each in its exact type.
 
-    Raises `Invalid` with one problem for each field of each error.
+    Raises `NotFound` for the recipe, `Invalid` with one problem for each field of each error.
     """
+    recipe = get(name)
     findings = checks.validate(recipe, config)
     if not findings.ok:
-        raise Invalid(f"the config does not fit {recipe.name}", problems(findings))
+        raise Invalid(f"the config does not fit {name}", problems(findings))
     return checks.complete(recipe, config)
 
 
@@ -62,20 +69,26 @@ def read_texts(recipe: Recipe, texts: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, tuple[float | None, str]]:
-    """Dotted keys with (number, text) of each value, as `config_value` rows hold them.
+def flatten(values: Mapping[str, Any]) -> Iterator[tuple[str, float | None, str]]:
+    """(dotted key, number, text) of each value, as `config_value` rows hold them; keys once.
 
     A bool counts as 0 or 1; a value that is no number has number None. Nested mappings become
-    dotted keys; text is cut at 500 characters, and so are keys at 300.
+    dotted keys. Keys are cut at 300 characters and texts at 500.
     """
-    flat: dict[str, tuple[float | None, str]] = {}
+    seen: set[str] = set()
+    for key, value in _leaves(values, ""):
+        cut = key[:_KEY_LENGTH]
+        if cut not in seen:
+            seen.add(cut)
+            yield cut, _number(value), rendering.argument(value)[:_FLAT_TEXT_LENGTH]
+
+
+def _leaves(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
     for key, value in values.items():
-        dotted = f"{prefix}{key}"[:300]
         if isinstance(value, Mapping):
-            flat |= flatten(value, f"{dotted}.")
+            yield from _leaves(value, f"{prefix}{key}.")
         else:
-            flat[dotted] = (_number(value), rendering.argument(value)[:_FLAT_TEXT_LENGTH])
-    return flat
+            yield f"{prefix}{key}", value
 
 
 def _number(value: object) -> float | None:
