@@ -13,8 +13,9 @@ from app.models.base import Base, IdMixin
 class MetricSeries(IdMixin, Base):
     """All points of a key in a run, summed up. Tables, sorting and filters read only this.
 
-    `count` counts stored points, so it is also the cursor of the live charts. Non-finite values
-    are counted and kept in the chunks; they take no part in the other columns.
+    `count` counts what is shown: one point a step, the newest attempt's from its first step on.
+    `stored_count` counts all that was ever logged and only grows: it is the live charts' cursor.
+    Non-finite values are counted and kept in the chunks, and take no part in the other columns.
     """
 
     __tablename__ = "metric_series"
@@ -33,13 +34,15 @@ class MetricSeries(IdMixin, Base):
     min: Mapped[float | None]
     max: Mapped[float | None]
     count: Mapped[int] = mapped_column(default=0)
+    stored_count: Mapped[int] = mapped_column(default=0)
+    newest_attempt: Mapped[int] = mapped_column(default=1)
     non_finite: Mapped[int] = mapped_column(default=0)
 
 
 class MetricChunk(Base):
     """Up to 512 points of one attempt as packed columns (`app/metrics/series.py`).
 
-    `first_index` counts the series' points before the chunk.
+    `first_index` counts the series' stored points before the chunk.
     """
 
     __tablename__ = "metric_chunk"

@@ -34,12 +34,14 @@ class Sort:
 
 async def find_by_slug(session: AsyncSession, slug: str) -> Run | None:
     """A run with its experiment, config, cluster and attempts."""
-    return await session.scalar(_loaded(select(Run).where(Run.slug == slug)))
+    run: Run | None = await session.scalar(_loaded(select(Run).where(Run.slug == slug)))
+    return run
 
 
 async def find_by_id(session: AsyncSession, run_id: UUID) -> Run | None:
     """A run with its experiment, config, cluster and attempts."""
-    return await session.scalar(_loaded(select(Run).where(Run.id == run_id)))
+    run: Run | None = await session.scalar(_loaded(select(Run).where(Run.id == run_id)))
+    return run
 
 
 async def list_sorted(

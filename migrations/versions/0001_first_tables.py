@@ -355,6 +355,8 @@ def upgrade() -> None:
         sa.Column("min", sa.Double(), nullable=True),
         sa.Column("max", sa.Double(), nullable=True),
         sa.Column("count", sa.Integer(), nullable=False),
+        sa.Column("stored_count", sa.Integer(), nullable=False),
+        sa.Column("newest_attempt", sa.Integer(), nullable=False),
         sa.Column("non_finite", sa.Integer(), nullable=False),
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_metric_series_run_id_run")),

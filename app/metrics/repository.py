@@ -1,0 +1,95 @@
+"""Queries on metric series, their chunks, and evaluations made while training."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import and_, func, or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.models import MetricChunk, MetricSeries, Run, TrainingEvaluation
+
+# SQLite takes 32,766 parameters in a statement; stay well below.
+_BATCH = 5_000
+
+
+async def lock_run(session: AsyncSession, run_id: UUID) -> None:
+    """Lets one writer at a time append to a run's series (SQLite has one writer anyway)."""
+    await session.execute(select(Run.id).where(Run.id == run_id).with_for_update())
+
+
+async def find_series(
+    session: AsyncSession, run_ids: Sequence[UUID], keys: Sequence[str]
+) -> list[MetricSeries]:
+    """The series of the given keys in the given runs, in no order."""
+    found: list[MetricSeries] = []
+    for start in range(0, len(keys), _BATCH):
+        query = select(MetricSeries).where(
+            MetricSeries.run_id.in_(run_ids), MetricSeries.key.in_(keys[start : start + _BATCH])
+        )
+        found.extend(await session.scalars(query))
+    return found
+
+
+async def list_series(session: AsyncSession, run_id: UUID) -> Sequence[MetricSeries]:
+    """All series of a run by key."""
+    query = select(MetricSeries).where(MetricSeries.run_id == run_id).order_by(MetricSeries.key)
+    return (await session.scalars(query)).all()
+
+
+async def newest_chunks(
+    session: AsyncSession, series_ids: Sequence[UUID]
+) -> dict[UUID, MetricChunk]:
+    """The chunk with the highest number of each series."""
+    found: dict[UUID, MetricChunk] = {}
+    for start in range(0, len(series_ids), _BATCH):
+        newest = (
+            select(MetricChunk.series_id, func.max(MetricChunk.seq).label("seq"))
+            .where(MetricChunk.series_id.in_(series_ids[start : start + _BATCH]))
+            .group_by(MetricChunk.series_id)
+            .subquery()
+        )
+        query = select(MetricChunk).join(
+            newest,
+            and_(MetricChunk.series_id == newest.c.series_id, MetricChunk.seq == newest.c.seq),
+        )
+        found |= {chunk.series_id: chunk for chunk in await session.scalars(query)}
+    return found
+
+
+async def chunks_of(
+    session: AsyncSession, after: Sequence[tuple[UUID, int]]
+) -> dict[UUID, list[MetricChunk]]:
+    """Chunks in order, by series, that hold points at or after a stored index: (series, index)."""
+    if not after:
+        return {}
+    whole = [series_id for series_id, index in after if index == 0]
+    wanted = [MetricChunk.series_id.in_(whole)] + [
+        and_(MetricChunk.series_id == series_id, MetricChunk.first_index + MetricChunk.n > index)
+        for series_id, index in after
+        if index > 0
+    ]
+    query = select(MetricChunk).where(or_(*wanted)).order_by(MetricChunk.series_id, MetricChunk.seq)
+    found: dict[UUID, list[MetricChunk]] = {}
+    for chunk in await session.scalars(query):
+        found.setdefault(chunk.series_id, []).append(chunk)
+    return found
+
+
+async def list_evaluations(session: AsyncSession, run_id: UUID) -> Sequence[TrainingEvaluation]:
+    """Evaluations of a run by step, then attempt."""
+    query = (
+        select(TrainingEvaluation)
+        .where(TrainingEvaluation.run_id == run_id)
+        .order_by(TrainingEvaluation.step, TrainingEvaluation.attempt_number)
+    )
+    return (await session.scalars(query)).all()
+
+
+async def find_newest_evaluation(session: AsyncSession, run_id: UUID) -> TrainingEvaluation | None:
+    query = (
+        select(TrainingEvaluation)
+        .where(TrainingEvaluation.run_id == run_id)
+        .order_by(TrainingEvaluation.attempt_number.desc(), TrainingEvaluation.step.desc())
+        .limit(1)
+    )
+    return await session.scalar(query)

@@ -1,0 +1,188 @@
+"""Metric series for charts and tables: whole, thinned, or only what is new since a cursor."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.errors import Invalid, Problem
+from app.metrics import repository
+from app.metrics.ingest import MetricPoint, columns_of, ingest
+from app.metrics.series import (
+    MIN_DOWNSAMPLED_POINTS,
+    Columns,
+    downsample,
+    visible_points,
+)
+from app.metrics.summaries import SeriesSummary
+from app.models import MetricChunk, MetricSeries, Run, TrainingEvaluation
+
+__all__ = ["MetricPoint", "SeriesView", "ingest", "list_evaluations", "list_series", "read_series"]
+
+SOLVE_RATE = "skydeck/eval/solve_rate"
+MAX_SERIES = 2_000
+X_AXES = ("step", "time", "relative")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SeriesView:
+    """Points to draw, sorted by step.
+
+    `times` are Unix seconds, or seconds since the run started for x `relative`; None for x
+    `step`. `is_new` says that `columns` hold only points after the cursor that was given, to be
+    appended; otherwise they replace what is shown. `is_sampled`: thinned to `max_points`.
+    """
+
+    run: str
+    key: str
+    attempt: int
+    columns: Columns
+    is_new: bool
+    is_sampled: bool
+    cursor: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Cursor:
+    """Where a reader stands in one series: stored points, newest attempt, last step shown."""
+
+    series_id: str
+    stored_count: int
+    attempt: int
+    last_step: int
+
+    def __str__(self) -> str:
+        return f"{self.series_id}:{self.stored_count}:{self.attempt}:{self.last_step}"
+
+
+async def list_series(session: AsyncSession, run: Run) -> Sequence[MetricSeries]:
+    """Summaries of all series of a run, by key."""
+    return await repository.list_series(session, run.id)
+
+
+async def list_evaluations(session: AsyncSession, run: Run) -> list[TrainingEvaluation]:
+    """Evaluations of a run by step; the newest attempt's where a step was evaluated twice."""
+    rows = await repository.list_evaluations(session, run.id)
+    return list({row.step: row for row in rows}.values())
+
+
+async def find_newest_evaluation(session: AsyncSession, run: Run) -> TrainingEvaluation | None:
+    """The last evaluation of the newest attempt that made one."""
+    return await repository.find_newest_evaluation(session, run.id)
+
+
+async def read_series(
+    session: AsyncSession,
+    runs: Sequence[Run],
+    keys: Sequence[str],
+    *,
+    x: str = "step",
+    max_points: int = 1_000,
+    since: Sequence[str] = (),
+) -> list[SeriesView]:
+    """The series of `keys` in `runs`, in that order, without those that have no points.
+
+    `since` holds cursors of earlier answers: such a series comes with its new points alone, and
+    not at all if there are none, unless an older point changed. Three queries however many series.
+    Raises `Invalid` for a cursor that is none, and beyond `MAX_SERIES` series.
+    """
+    if x not in X_AXES:
+        raise _invalid("x", f"x is one of {', '.join(X_AXES)}")
+    if len(runs) * len(keys) > MAX_SERIES:
+        raise _invalid("key", f"at most {MAX_SERIES} series at once")
+    found = await repository.find_series(session, [run.id for run in runs], keys)
+    cursors = {cursor.series_id: cursor for cursor in map(_parse_cursor, since)}
+    news = [row for row in found if _is_news(row, cursors.get(str(row.id)))]
+    fresh = await _new_points(session, news, cursors)
+    columns = fresh | await _all_points(session, [row for row in news if row.id not in fresh])
+    views = {
+        (row.run_id, row.key): _view(row, columns[row.id], row.id in fresh, max_points)
+        for row in news
+        if len(columns[row.id])
+    }
+    return [
+        _placed(views[run.id, key], run, x)
+        for run in runs
+        for key in keys
+        if (run.id, key) in views
+    ]
+
+
+async def _new_points(
+    session: AsyncSession, rows: Sequence[MetricSeries], cursors: dict[str, _Cursor]
+) -> dict[UUID, Columns]:
+    """The points after the readers' cursors, for the series where these may just be appended.
+
+    Not where a newer attempt hides older points or a step came out of order: what is shown
+    already has changed there.
+    """
+    places = {
+        row.id: cursor
+        for row in rows
+        if (cursor := cursors.get(str(row.id))) and cursor.attempt == row.newest_attempt
+    }
+    chunks = await repository.chunks_of(
+        session, [(series_id, cursor.stored_count) for series_id, cursor in places.items()]
+    )
+    found: dict[UUID, Columns] = {}
+    for series_id, cursor in places.items():
+        columns = _after(chunks.get(series_id, []), cursor.stored_count)
+        if SeriesSummary(last_step=cursor.last_step).continues(columns):
+            found[series_id] = columns
+    return found
+
+
+async def _all_points(session: AsyncSession, rows: Sequence[MetricSeries]) -> dict[UUID, Columns]:
+    chunks = await repository.chunks_of(session, [(row.id, 0) for row in rows])
+    return {row.id: visible_points(columns_of(chunks.get(row.id, []))).columns for row in rows}
+
+
+def _after(chunks: list[MetricChunk], index: int) -> Columns:
+    columns = Columns.of([])
+    for chunk, part in zip(chunks, columns_of(chunks), strict=True):
+        columns = columns.then(part.columns.take(slice(max(0, index - chunk.first_index), None)))
+    return columns
+
+
+def _view(series: MetricSeries, columns: Columns, is_new: bool, max_points: int) -> SeriesView:
+    kept, is_sampled = downsample(
+        columns.steps, columns.values, max_points=max(max_points, MIN_DOWNSAMPLED_POINTS)
+    )
+    last_step = int(columns.steps[-1])
+    place = _Cursor(str(series.id), series.stored_count, series.newest_attempt, last_step)
+    return SeriesView(
+        run="",
+        key=series.key,
+        attempt=series.newest_attempt,
+        columns=columns.take(kept),
+        is_new=is_new,
+        is_sampled=is_sampled,
+        cursor=str(place),
+    )
+
+
+def _placed(view: SeriesView, run: Run, x: str) -> SeriesView:
+    columns = view.columns
+    if x == "relative":
+        origin = (run.started_at or run.created_at).timestamp()
+        columns = Columns(columns.steps, columns.values, columns.times - origin)
+    return SeriesView(
+        run.slug, view.key, view.attempt, columns, view.is_new, view.is_sampled, view.cursor
+    )
+
+
+def _is_news(series: MetricSeries, cursor: _Cursor | None) -> bool:
+    return cursor is None or cursor.stored_count != series.stored_count
+
+
+def _parse_cursor(text: str) -> _Cursor:
+    try:
+        series_id, stored, attempt, last_step = text.split(":")
+        return _Cursor(str(UUID(series_id)), int(stored), int(attempt), int(last_step))
+    except ValueError:
+        raise _invalid("since", "this cursor was not made by this list") from None
+
+
+def _invalid(field: str, message: str) -> Invalid:
+    return Invalid(message, [Problem(field, "choices", message)])
