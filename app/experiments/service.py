@@ -81,6 +81,12 @@ async def get(session: AsyncSession, slug: str) -> Experiment:
     return experiment
 
 
+async def find_by_name(session: AsyncSession, name: str) -> Experiment | None:
+    """The newest experiment of that name in the default project."""
+    home = await get_project(session, DEFAULT_PROJECT)
+    return await repository.find_by_name(session, home.id, checked_name(name))
+
+
 async def find_or_create_by_name(session: AsyncSession, name: str, *, owner: str) -> Experiment:
     """The newest experiment of that name in the default project, made if there is none."""
     home = await get_project(session, DEFAULT_PROJECT)

@@ -93,3 +93,23 @@ async def find_newest_evaluation(session: AsyncSession, run_id: UUID) -> Trainin
         .limit(1)
     )
     return await session.scalar(query)
+
+
+async def list_solve_counts(
+    session: AsyncSession, run_ids: Sequence[UUID]
+) -> dict[UUID, list[tuple[int, int, int]]]:
+    """(step, solved, n) of each evaluation by run, by step; the newest attempt's of a step."""
+    query = (
+        select(
+            TrainingEvaluation.run_id,
+            TrainingEvaluation.step,
+            TrainingEvaluation.solved_count,
+            TrainingEvaluation.n,
+        )
+        .where(TrainingEvaluation.run_id.in_(run_ids))
+        .order_by(TrainingEvaluation.step, TrainingEvaluation.attempt_number)
+    )
+    found: dict[UUID, dict[int, tuple[int, int, int]]] = {}
+    for run_id, step, solved, n in await session.execute(query):
+        found.setdefault(run_id, {})[step] = (step, solved, n)
+    return {run_id: list(rows.values()) for run_id, rows in found.items()}

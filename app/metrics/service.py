@@ -72,6 +72,13 @@ async def find_newest_evaluation(session: AsyncSession, run: Run) -> TrainingEva
     return await repository.find_newest_evaluation(session, run.id)
 
 
+async def list_solve_counts(
+    session: AsyncSession, runs: Sequence[Run]
+) -> dict[UUID, list[tuple[int, int, int]]]:
+    """(step, solved, n) of each evaluation by run id, in one query and without their items."""
+    return await repository.list_solve_counts(session, [run.id for run in runs])
+
+
 async def read_series(
     session: AsyncSession,
     runs: Sequence[Run],

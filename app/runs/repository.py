@@ -14,11 +14,13 @@ from app.models import (
     ConfigValue,
     DesiredStatus,
     Event,
+    Experiment,
     MetricSeries,
     Run,
     RunStatus,
 )
 
+_SEARCHED = (Run.name, Run.slug, Experiment.name)
 _ACTIVE = (RunStatus.SUBMITTING, RunStatus.PENDING, RunStatus.RUNNING, RunStatus.STOPPING)
 
 
@@ -51,15 +53,26 @@ async def list_sorted(
     after: list[Any] | None,
     limit: int,
     experiment_id: UUID | None = None,
+    text: str = "",
+    statuses: Sequence[RunStatus] = (),
     include_deleted: bool = False,
 ) -> Sequence[tuple[Run, Any]]:
-    """Runs with their sort value; `after` is [sort value, id] of the last one already shown."""
+    """Runs with their sort value; `after` is [sort value, id] of the last one already shown.
+
+    `text` is searched for in the name, the slug and the experiment's name.
+    """
     value, query = _sorted_by(sort)
     query = query.add_columns(value.label("sort_value"))
     if not include_deleted:
         query = query.where(Run.deleted_at.is_(None))
     if experiment_id is not None:
         query = query.where(Run.experiment_id == experiment_id)
+    if text:
+        query = query.join(Run.experiment).where(
+            or_(*(c.icontains(text, autoescape=True) for c in _SEARCHED))
+        )
+    if statuses:
+        query = query.where(Run.status.in_(statuses))
     if after is not None:
         query = query.where(_comes_after(value, sort, after))
     order = value.desc() if sort.is_descending else value.asc()
@@ -103,6 +116,42 @@ async def queued_before(session: AsyncSession, run: Run) -> int:
         Run.cluster_id == run.cluster_id, Run.deleted_at.is_(None), Run.id != run.id, ahead
     )
     return await session.scalar(query) or 0
+
+
+async def active_by_cluster(session: AsyncSession) -> dict[UUID, int]:
+    """How many runs each cluster is busy with."""
+    query = (
+        select(Run.cluster_id, func.count(Run.id))
+        .where(Run.status.in_(_ACTIVE), Run.cluster_id.is_not(None), Run.deleted_at.is_(None))
+        .group_by(Run.cluster_id)
+    )
+    return {cluster_id: count for cluster_id, count in await session.execute(query)}
+
+
+async def queued_by_cluster(session: AsyncSession) -> dict[UUID, list[UUID]]:
+    """The runs that wait for each cluster, the next one first."""
+    query = (
+        select(Run.cluster_id, Run.id)
+        .where(
+            Run.status == RunStatus.QUEUED, Run.cluster_id.is_not(None), Run.deleted_at.is_(None)
+        )
+        .order_by(Run.id)
+    )
+    found: dict[UUID, list[UUID]] = {}
+    for cluster_id, run_id in await session.execute(query):
+        found.setdefault(cluster_id, []).append(run_id)
+    return found
+
+
+async def count_by_experiment(
+    session: AsyncSession, experiment_ids: Sequence[UUID]
+) -> dict[UUID, int]:
+    query = (
+        select(Run.experiment_id, func.count(Run.id))
+        .where(Run.experiment_id.in_(experiment_ids), Run.deleted_at.is_(None))
+        .group_by(Run.experiment_id)
+    )
+    return {experiment_id: count for experiment_id, count in await session.execute(query)}
 
 
 async def newest_attempt_number(session: AsyncSession, run_id: UUID) -> int:

@@ -1,6 +1,7 @@
 """Runs: created, listed, stopped, resumed; their events. Only workers write statuses later."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -32,6 +33,19 @@ from app.runs.states import ENDED, created, transition
 EXTERNAL_RECIPE = "external"
 _SORT_COLUMNS = ("created_at", "started_at", "ended_at", "name", "status")
 _STATISTICS = ("last", "best", "min", "max")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterLoad:
+    """`active_count` runs are under way; `queued` are the ids of those that wait, next first."""
+
+    active_count: int = 0
+    queued: Sequence[UUID] = ()
+
+    def position(self, run_id: UUID) -> int | None:
+        """As `queue_position` says it; None if the run does not wait here."""
+        place = list(self.queued).index(run_id) if run_id in self.queued else None
+        return None if place is None else self.active_count + place + 1
 
 
 async def create(
@@ -101,9 +115,12 @@ async def list_page(
     cursor: str | None = None,
     sort: str = "-created_at",
     experiment: Experiment | None = None,
+    text: str = "",
+    statuses: Sequence[RunStatus] = (),
 ) -> Page[Run]:
     """Runs that are not deleted, with experiment, config, cluster and attempts.
 
+    `text` narrows to runs whose name, slug or experiment's name contains it.
     `sort` is a column, `metric:<key>:<last|best|min|max>` or `config:<key>`, with `-` in front
     for descending; runs without a value come last. Raises `Invalid`.
     """
@@ -114,6 +131,8 @@ async def list_page(
         after=_place(cursor, order) if cursor else None,
         limit=limit + 1,
         experiment_id=experiment.id if experiment else None,
+        text=text.strip(),
+        statuses=statuses,
     )
     page = page_of(rows, limit, lambda row: [_plain(row[1]), str(row[0].id)])
     return Page([run for run, _ in page.items], page.next_cursor)
@@ -136,6 +155,23 @@ async def queue_position(session: AsyncSession, run: Run) -> int | None:
     if run.status is not RunStatus.QUEUED:
         return None
     return await repository.queued_before(session, run) + 1
+
+
+async def loads(session: AsyncSession) -> dict[UUID, ClusterLoad]:
+    """What each cluster is busy with and what waits for it, by cluster id, in two queries."""
+    active = await repository.active_by_cluster(session)
+    queued = await repository.queued_by_cluster(session)
+    return {
+        cluster_id: ClusterLoad(active.get(cluster_id, 0), queued.get(cluster_id, []))
+        for cluster_id in active.keys() | queued.keys()
+    }
+
+
+async def count_by_experiment(
+    session: AsyncSession, experiments: Sequence[Experiment]
+) -> dict[UUID, int]:
+    """Numbers of runs by experiment id, in one query; experiments without runs are left out."""
+    return await repository.count_by_experiment(session, [row.id for row in experiments])
 
 
 async def list_events(
