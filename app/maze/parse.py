@@ -5,7 +5,6 @@ Source: SkyRL commit a9564572, `examples/train/visgym/utils.py` and `env_sft.py`
 quadratic searches are cut at limits that no real answer comes near.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from enum import StrEnum
@@ -41,10 +40,6 @@ class Parsed(NamedTuple):
 
 _QUOTED_START = re.compile(r"""\(\s*['"](\w+)['"]\s*,""")
 _BARE_START = re.compile(r"\(\s*(\w+)\s*,")
-_JSON_ACTION = re.compile(
-    r"""\{\s*["']action["']\s*:\s*["'](\w+)["']\s*,\s*["']args?["']\s*:\s*(.+?)\}""", re.DOTALL
-)
-_FENCE = re.compile(r"```\w*\n?")
 _ACTION_TAG = re.compile(r"<action>\s*(\w+)\s*</action>", re.IGNORECASE)
 _FORMAT_TAGS = ("observation", "justification", "action")
 _MAX_STARTS = 100
@@ -58,18 +53,9 @@ def parse(answer: str, dialect: Dialect) -> Parsed:
 def extract_tuple(answer: str) -> Parsed:
     """The first balanced `('name', payload)` that is a literal pair, any name.
 
-    Only if there is none: the same without Markdown's backticks, then the first `(name, payload)`
-    with the name quoted, then `{"action": "name", "args": payload}`.
+    Only if there is none: the first `(name, payload)` that is one once the name is quoted.
     """
-    plain = _FENCE.sub("", answer).replace("`", "")
-    found = (
-        _first_pair(_quoted_candidates(answer))
-        or _first_pair(_quoted_candidates(plain))
-        or _first_pair(_bare_candidates(answer))
-        or _first_pair(_bare_candidates(plain))
-        or _first_pair(_json_candidates(answer))
-        or _first_pair(_json_candidates(plain))
-    )
+    found = _first_pair(_quoted_candidates(answer)) or _first_pair(_bare_candidates(answer))
     return Parsed(found, True) if found else Parsed(answer.strip(), False)
 
 
@@ -114,25 +100,6 @@ def _bare_candidates(text: str) -> Iterator[str]:
     for start in islice(_BARE_START.finditer(text), _MAX_STARTS):
         candidate = _balanced(text, start.start())
         yield candidate.replace(start[1], f"'{start[1]}'", 1)
-
-
-def _json_candidates(text: str) -> Iterator[str]:
-    # Without a closing brace ahead each start would scan to the end.
-    match = _JSON_ACTION.search(text[: text.rfind("}") + 1])
-    if match is None:
-        return
-    payload = match[2].strip()
-    try:
-        yield repr((match[1], _json_payload(payload)))
-    except (ValueError, RecursionError):
-        return
-
-
-def _json_payload(text: str) -> object:
-    try:
-        return read_literal(text)
-    except ValueError:
-        return json.loads(text)
 
 
 def _balanced(text: str, start: int) -> str:

@@ -38,7 +38,7 @@ FRAGMENTS = [
         "0",
         "move",
     ],
-    *["('move', 0)", "('stop', 'stop')", "(move, 1)", '{"action": "move", "args": 2}', "('a',"],
+    *["('move', 0)", "('stop', 'stop')", "(move, 1)", "('a',"],
     *["<action>", "</action>", "<observation>", "</observation>", "left", "<justification>"],
     *["</justification>", "stop", "\x00", "\ud800", "é"],
 ]
@@ -81,14 +81,10 @@ def test_the_first_tuple_and_the_last_keyword_count(keywords: list[str], between
 @pytest.mark.parametrize(
     ("answer", "action"),
     [
-        ("('mo`ve', 0)", "('move', 0)"),
         ("```\n(move, 2)\n```", "('move', 2)"),
-        ('{"action": "move", "args": 3}', "('move', 3)"),
-        ("{'action': 'move', 'arg': 1}", "('move', 1)"),
-        ('{"action": "stop", "args": "stop"} or {"action": "move", "args": 0}', "('stop', 'stop')"),
-        ('{"action": "move", "args": true}', "('move', True)"),
         ("(row, 1) but rather ('move', 0)", "('move', 0)"),
         ("('a', 1, 2) then ('move', 0)", "('move', 0)"),
+        ("(far, away) so (up, 1) or (move, 1)", "('up', 1)"),
     ],
 )
 def test_ways_to_write_a_tuple(answer: str, action: str) -> None:
@@ -124,9 +120,6 @@ _HOSTILE = {
     "huge integer": "('move', " + "9" * 1_000_000 + ")",
     "failing pairs": "('a', x)" * 100_000,
     "open strings": "('a', '" * 100_000,
-    "open JSON": "{'action':'a','args':" * 50_000,
-    "JSON then blanks": "{'action':'a','args':" + " " * 1_000_000 + "}",
-    "deep JSON": '{"action": "a", "args": ' + "[" * 500_000 + "}",
     "blanks": "(" + " " * 1_000_000,
     "long name": "(" + "a" * 1_000_000,
     "backticks": "`" * 1_000_000,
