@@ -1,0 +1,172 @@
+"""The real `RayGateway`: Ray's Jobs SDK for changes, its REST by httpx for reads."""
+
+from collections.abc import Awaitable, Mapping
+from typing import Any
+
+import httpx
+
+from app.ray import wire
+from app.ray.errors import (
+    JobIdTaken,
+    JobNotFound,
+    RayError,
+    RayNotSignedIn,
+    RayRefused,
+    RayUnreachable,
+    RayVersionTooOld,
+)
+from app.ray.gateway import ClusterInfo, JobInfo, NodeInfo, check_submission_id
+from app.ray.sdk import JobsSdk, SdkRefusal
+
+READ_SECONDS = 10.0
+# A submit waits on the head for the node's agent; a loaded machine needs its time.
+CHANGE_SECONDS = 60.0
+OLDEST_RAY = (2, 9)
+_NOT_SIGNED_IN = (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN)
+
+
+class RayClient:
+    """A cluster by the address of its dashboard, such as `http://127.0.0.1:8265`.
+
+    See `RayGateway` for the calls. Nothing in the environment can change the address or token.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        token: str | None = None,
+        read_seconds: float = READ_SECONDS,
+        change_seconds: float = CHANGE_SECONDS,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self.address = address.rstrip("/")
+        self._has_token = token is not None
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._sdk = JobsSdk(self.address, headers, seconds=change_seconds)
+        self._http = httpx.AsyncClient(
+            base_url=self.address,
+            headers=headers,
+            timeout=read_seconds,
+            trust_env=False,
+            transport=transport,
+        )
+
+    async def submit(
+        self,
+        *,
+        submission_id: str,
+        entrypoint: str,
+        env_vars: Mapping[str, str] | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> JobInfo:
+        check_submission_id(submission_id)
+        try:
+            await self._change(
+                self._sdk.submit(
+                    submission_id=submission_id,
+                    entrypoint=entrypoint,
+                    env_vars=env_vars or {},
+                    metadata=metadata or {},
+                ),
+                submission_id,
+            )
+        except (JobIdTaken, RayUnreachable) as error:
+            return await self._existing(submission_id, entrypoint, error)
+        return await self.get_job(submission_id)
+
+    async def get_job(self, submission_id: str) -> JobInfo:
+        found = await self.find_job(submission_id)
+        if found is None:
+            raise JobNotFound(submission_id)
+        return found
+
+    async def find_job(self, submission_id: str) -> JobInfo | None:
+        answer = await self._get(f"/api/jobs/{check_submission_id(submission_id)}")
+        return None if answer is None else wire.job_info(answer)
+
+    async def stop(self, submission_id: str) -> bool:
+        check_submission_id(submission_id)
+        return bool(await self._change(self._sdk.stop(submission_id), submission_id))
+
+    async def delete(self, submission_id: str) -> None:
+        check_submission_id(submission_id)
+        try:
+            await self._change(self._sdk.delete(submission_id), submission_id)
+        except JobNotFound:
+            return
+
+    async def cluster(self) -> ClusterInfo:
+        answer = await self._get("/api/version")
+        if answer is None or "session_name" not in answer:
+            raise RayVersionTooOld((answer or {}).get("ray_version", "unknown"), _dotted())
+        if tuple(int(part) for part in answer["ray_version"].split(".")[:2]) < OLDEST_RAY:
+            raise RayVersionTooOld(answer["ray_version"], _dotted())
+        return wire.cluster_info(answer, await self.nodes())
+
+    async def nodes(self) -> list[NodeInfo]:
+        answer = await self._get("/nodes", view="summary")
+        return [] if answer is None else wire.node_list(answer)
+
+    async def aclose(self) -> None:
+        self._sdk.close()
+        await self._http.aclose()
+
+    async def _existing(self, submission_id: str, entrypoint: str, cause: RayError) -> JobInfo:
+        """The job that a refused or unclear submit left behind, or the cause."""
+        try:
+            found = await self.find_job(submission_id)
+        except RayUnreachable:
+            raise cause from None
+        if found is None:
+            raise cause
+        if found.entrypoint != entrypoint:
+            raise JobIdTaken(submission_id) from cause
+        return found
+
+    async def _get(self, path: str, **query: str) -> Any:
+        """The JSON of an answer, or None for 404."""
+        try:
+            answer = await self._http.get(path, params=query)
+        except httpx.HTTPError as error:
+            raise RayUnreachable(self.address, _cause(error)) from error
+        if answer.status_code == httpx.codes.NOT_FOUND:
+            return None
+        if answer.status_code in _NOT_SIGNED_IN:
+            raise RayNotSignedIn(self.address, has_token=self._has_token)
+        if not answer.is_success:
+            detail = wire.last_line(answer.text)
+            raise RayRefused(f"Ray answered {answer.status_code}: {detail}", detail=detail)
+        try:
+            return answer.json()
+        except ValueError as error:
+            raise RayUnreachable(self.address, "the answer is not Ray's") from error
+
+    async def _change(self, call: Awaitable[Any], submission_id: str) -> Any:
+        try:
+            return await call
+        except TimeoutError as error:
+            raise RayUnreachable(self.address, "no answer in time") from error
+        except OSError as error:  # all of `requests`' own errors are OSErrors
+            raise RayUnreachable(self.address, _cause(error)) from error
+        except SdkRefusal as error:
+            raise self._refusal(error, submission_id) from error
+
+    def _refusal(self, error: SdkRefusal, submission_id: str) -> RayError:
+        if error.status in _NOT_SIGNED_IN:
+            return RayNotSignedIn(self.address, has_token=self._has_token)
+        if error.status == httpx.codes.NOT_FOUND:
+            return JobNotFound(submission_id)
+        # A used id answers 500 with a traceback, not 409 (Ray 2.60).
+        if f"submission_id {submission_id} already exists" in error.text:
+            return JobIdTaken(submission_id)
+        detail = wire.last_line(error.text)
+        return RayRefused(f"Ray refused job {submission_id}: {detail}", detail=detail)
+
+
+def _cause(error: Exception) -> str:
+    return type(error).__name__ + (f": {error}" if str(error) else "")
+
+
+def _dotted() -> str:
+    return ".".join(str(part) for part in OLDEST_RAY)

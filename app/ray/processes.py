@@ -1,0 +1,117 @@
+"""Which processes belong to our head, and ending exactly those. All calls block for a moment.
+
+Never by name: another Ray on the machine has the same names. A process is ours if it is the
+recorded leader or below it, in the leader's session, recorded with id and start time, or if its
+environment holds the head's random marker.
+"""
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+
+import psutil
+
+from app.ray.head_state import HeadState, Member
+
+MARKER = "RAY_EMBEDDED_HEAD"
+# Start times are computed from the boot time, which moves a little when the clock is set.
+_START_SLACK_SECONDS = 2.0
+_KILL_SECONDS = 5.0
+
+
+def member_of_pid(pid: int) -> Member | None:
+    """What to record of a process; None if it has ended."""
+    with suppress(psutil.NoSuchProcess):
+        return Member(pid=pid, started=psutil.Process(pid).create_time())
+    return None
+
+
+def members_of(state: HeadState) -> list[Member]:
+    """What to record of all processes of a head."""
+    found = (member_of_pid(process.pid) for process in processes_of(state))
+    return [member for member in found if member]
+
+
+def find_leader(state: HeadState) -> psutil.Process | None:
+    """The head's first process if it still runs, checked by start time and marker."""
+    if state.leader is None:
+        return None
+    process = _same(state.leader)
+    return process if process and _is_marked(process, state.marker) else None
+
+
+def processes_of(state: HeadState) -> list[psutil.Process]:
+    """All living processes of this head, its jobs included; the leader first."""
+    found: dict[int, psutil.Process] = {}
+    leader = find_leader(state)
+    if leader is not None:
+        found[leader.pid] = leader
+        with suppress(psutil.Error):
+            found |= {child.pid: child for child in leader.children(recursive=True)}
+    everyone = [process for process in psutil.process_iter() if process.pid != os.getpid()]
+    marked = [process for process in everyone if _is_marked(process, state.marker)]
+    found |= {process.pid: process for process in marked}
+    recorded = (_same(member) for member in state.members)
+    found |= {process.pid: process for process in recorded if process}
+    # The id of a dead leader cannot be reused while a process of ours is in its session.
+    if state.leader and any(_session(process) == state.leader.pid for process in found.values()):
+        found |= {p.pid: p for p in everyone if _session(p) == state.leader.pid}
+    return [process for process in found.values() if _is_alive(process)]
+
+
+def end_all(state: HeadState, *, grace_seconds: float) -> None:
+    """Ends the head and all that is left of it: SIGTERM, a wait, SIGKILL.
+
+    The leader goes first, since it ends the others in order.
+    """
+    before = processes_of(state)
+    if not before:
+        return
+    _terminate(before[:1])
+    psutil.wait_procs(before, timeout=grace_seconds)
+    left = _living(before, processes_of(state))
+    _terminate(left)
+    psutil.wait_procs(left, timeout=grace_seconds / 4)
+    left = _living(left, processes_of(state))
+    for process in left:
+        with suppress(psutil.Error):
+            process.kill()
+    psutil.wait_procs(left, timeout=_KILL_SECONDS)
+
+
+def _living(*groups: Iterable[psutil.Process]) -> list[psutil.Process]:
+    merged = {process.pid: process for group in groups for process in group}
+    return [process for process in merged.values() if _is_alive(process)]
+
+
+def _terminate(processes: Iterable[psutil.Process]) -> None:
+    for process in processes:
+        with suppress(psutil.Error):
+            process.terminate()
+
+
+def _same(member: Member) -> psutil.Process | None:
+    with suppress(psutil.Error):
+        process = psutil.Process(member.pid)
+        off = abs(process.create_time() - member.started)
+        if off < _START_SLACK_SECONDS and _is_alive(process):
+            return process
+    return None
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    with suppress(psutil.Error):
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    return False
+
+
+def _is_marked(process: psutil.Process, marker: str) -> bool:
+    with suppress(psutil.Error, OSError):
+        return bool(process.environ().get(MARKER) == marker)
+    return False
+
+
+def _session(process: psutil.Process) -> int | None:
+    with suppress(OSError):
+        return os.getsid(process.pid)
+    return None
