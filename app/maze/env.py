@@ -54,9 +54,7 @@ class MazeEnv:
         self.height = height
         self.width = width
         self._rng = None if seed is None else seeded(seed)
-        self._maze: Maze | None = None
         self._canvas: Canvas | None = None
-        self._agent: Cell = (1, 1)
         self.feedback = ""
 
     @classmethod
@@ -67,19 +65,17 @@ class MazeEnv:
 
     @property
     def maze(self) -> Maze:
-        if self._maze is None:
-            raise ResetNeeded("call reset() before using the environment")
-        return self._maze
+        return self._drawn().maze
 
     @property
     def agent(self) -> Cell:
-        return self._agent if self.maze else (1, 1)
+        return self._drawn().agent
 
     @property
     def distance(self) -> float:
         """Rows plus columns between agent and target, walls ignored."""
-        target = self.maze.target
-        return float(abs(self._agent[0] - target[0]) + abs(self._agent[1] - target[1]))
+        agent, target = self.agent, self.maze.target
+        return float(abs(agent[0] - target[0]) + abs(agent[1] - target[1]))
 
     def reset(self, seed: int | None = None) -> Maze:
         """Starts an episode on a new maze.
@@ -91,11 +87,10 @@ class MazeEnv:
             self._rng = seeded(seed)
         elif self._rng is None:
             self._rng = np.random.default_rng()
-        self._maze = generate_from(self._rng, height=self.height, width=self.width)
-        self._canvas = Canvas(self._maze)
-        self._agent = self._maze.start
+        maze = generate_from(self._rng, height=self.height, width=self.width)
+        self._canvas = Canvas(maze)
         self.feedback = ""
-        return self._maze
+        return maze
 
     def step(self, action: str) -> Step:
         """Carries out `('move', 0…3)` or `('stop', 'stop')`. Any other text only gives feedback.
@@ -103,17 +98,17 @@ class MazeEnv:
         Only a valid stop ends the episode; it earns 1.0 on the target. Like upstream, the
         environment takes further steps after it.
         """
-        maze = self.maze
+        canvas = self._drawn()
         name, payload, refusal = _decode(action)
         reward, terminated = 0.0, False
         if refusal is not None:
             self.feedback = refusal
         elif name == "stop":
-            reward, terminated = float(self._agent == maze.target), True
+            reward, terminated = float(canvas.agent == canvas.maze.target), True
             self.feedback = EXECUTED
         else:
             assert isinstance(payload, int)
-            self.feedback = EXECUTED if self._move(payload) else BUMPED
+            self.feedback = EXECUTED if _moved(canvas, payload) else BUMPED
         return Step(reward, terminated, False, self.feedback)
 
     def frame(self) -> Frame:
@@ -126,17 +121,17 @@ class MazeEnv:
 
     def _drawn(self) -> Canvas:
         if self._canvas is None:
-            raise ResetNeeded("call reset() before asking for a picture")
+            raise ResetNeeded("call reset() before using the environment")
         return self._canvas
 
-    def _move(self, direction: int) -> bool:
-        rows, columns = DIRECTIONS[direction]
-        ahead = (self._agent[0] + rows, self._agent[1] + columns)
-        if self.maze.is_wall(ahead):
-            return False
-        self._drawn().move(self._agent, ahead)
-        self._agent = ahead
-        return True
+
+def _moved(canvas: Canvas, direction: int) -> bool:
+    rows, columns = DIRECTIONS[direction]
+    ahead = (canvas.agent[0] + rows, canvas.agent[1] + columns)
+    if canvas.maze.is_wall(ahead):
+        return False
+    canvas.move_to(ahead)
+    return True
 
 
 @lru_cache(maxsize=256)

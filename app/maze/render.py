@@ -27,16 +27,22 @@ def start_kinds(maze: Maze) -> Kinds:
 
 
 class Canvas:
-    """What the cells show, `kinds`, and their pixels. A move repaints the two cells that change."""
+    """A maze, its agent, what the cells show, and their pixels.
+
+    A move repaints the two cells that change.
+    """
 
     def __init__(self, maze: Maze) -> None:
+        self.maze = maze
+        self.agent = maze.start
         self.kinds = start_kinds(maze)
         self._pixels: Frame | None = None
 
-    def move(self, origin: Cell, to: Cell) -> None:
-        """Takes the agent from `origin`, where it is, to `to`, a cell that is no wall."""
-        self._paint(origin, _LEFT[Kind(self.kinds[origin])])
-        self._paint(to, _ENTERED[Kind(self.kinds[to])])
+    def move_to(self, cell: Cell) -> None:
+        """Takes the agent to `cell`, which must be floor."""
+        self._paint(self.agent, _LEFT[Kind(self.kinds[self.agent])])
+        self._paint(cell, _ENTERED[Kind(self.kinds[cell])])
+        self.agent = cell
 
     def frame(self) -> Frame:
         """A copy of the picture as it is now, uint8 (height * 25, width * 25, 3)."""

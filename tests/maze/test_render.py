@@ -1,5 +1,4 @@
 import io
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -54,11 +53,8 @@ def test_repainting_equals_drawing_anew(seed: int, asked_before: bool) -> None:
     canvas = Canvas(maze)
     if asked_before:
         canvas.frame()
-    cell = maze.start
     for direction in shortest_path(maze):
-        ahead = _ahead(cell, direction)
-        canvas.move(cell, ahead)
-        cell = ahead
+        canvas.move_to(_ahead(canvas.agent, direction))
         assert np.array_equal(canvas.frame(), draw(canvas.kinds))
     assert canvas.kinds[maze.target] == Kind.AGENT_ON_TARGET
 
@@ -69,9 +65,8 @@ def test_only_the_target_keeps_a_trace_of_the_agent() -> None:
     cells = [maze.start]
     for direction in shortest_path(maze):
         cells.append(_ahead(cells[-1], direction))
-    there_and_back = cells + cells[-2::-1]
-    for origin, to in pairwise(there_and_back):
-        canvas.move(origin, to)
+    for cell in cells[1:] + cells[-2::-1]:
+        canvas.move_to(cell)
     expected = start_kinds(maze)
     expected[maze.target] = Kind.WIPED_TARGET
     assert np.array_equal(canvas.kinds, expected)
