@@ -20,7 +20,7 @@ MAX_BLOCK_CHARS = 262_144
 MAX_FOREIGN_SEGMENTS = 5_000
 
 _HEADER = re.compile(r"Step (\d{1,18}): ?")
-_DICT_LINE = re.compile(rb"(?:\{ *['\"}]|  *['\"]).*[,}](?:\x1b\[[0-9;]*m)*\s*", re.DOTALL)
+_DICT_LINE = re.compile(rb"(?:\{ *(?=['\"}])| +['\"]).*[,}](?:\x1b\[[0-9;]*m)*\s*", re.DOTALL)
 _ENTRY = re.compile(r"""[{ ] *(['"])(?P<key>[^'"]+)\1: (?P<value>.+?)[,}]""")
 _NUMPY_SCALAR = re.compile(r"np\.\w+\((.*)\)")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|nan|inf)", re.IGNORECASE)
