@@ -1,6 +1,7 @@
 """Queries on metric series, their chunks, and evaluations made while training."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import and_, func, or_, select
@@ -95,21 +96,27 @@ async def find_newest_evaluation(session: AsyncSession, run_id: UUID) -> Trainin
     return await session.scalar(query)
 
 
+class SolveCount(NamedTuple):
+    """What one evaluation counted, without its items."""
+
+    step: int
+    solved: int
+    n: int
+    attempt: int
+
+
 async def list_solve_counts(
     session: AsyncSession, run_ids: Sequence[UUID]
-) -> dict[UUID, list[tuple[int, int, int]]]:
-    """(step, solved, n) of each evaluation by run, by step; the newest attempt's of a step."""
+) -> dict[UUID, list[SolveCount]]:
+    """The evaluations by run, by step; the newest attempt's where a step was evaluated twice."""
+    table = TrainingEvaluation
     query = (
-        select(
-            TrainingEvaluation.run_id,
-            TrainingEvaluation.step,
-            TrainingEvaluation.solved_count,
-            TrainingEvaluation.n,
-        )
-        .where(TrainingEvaluation.run_id.in_(run_ids))
-        .order_by(TrainingEvaluation.step, TrainingEvaluation.attempt_number)
+        select(table.run_id, table.step, table.solved_count, table.n, table.attempt_number)
+        .where(table.run_id.in_(run_ids))
+        .order_by(table.step, table.attempt_number)
     )
-    found: dict[UUID, dict[int, tuple[int, int, int]]] = {}
-    for run_id, step, solved, n in await session.execute(query):
-        found.setdefault(run_id, {})[step] = (step, solved, n)
+    found: dict[UUID, dict[int, SolveCount]] = {}
+    for run_id, *values in await session.execute(query):
+        count = SolveCount(*values)
+        found.setdefault(run_id, {})[count.step] = count
     return {run_id: list(rows.values()) for run_id, rows in found.items()}

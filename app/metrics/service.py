@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.errors import Invalid, Problem
 from app.metrics import repository
 from app.metrics.ingest import MetricPoint, columns_of, ingest
+from app.metrics.repository import SolveCount
 from app.metrics.series import (
     MIN_DOWNSAMPLED_POINTS,
     Columns,
@@ -18,7 +19,15 @@ from app.metrics.series import (
 from app.metrics.summaries import SeriesSummary
 from app.models import MetricChunk, MetricSeries, Run, TrainingEvaluation
 
-__all__ = ["MetricPoint", "SeriesView", "ingest", "list_evaluations", "list_series", "read_series"]
+__all__ = [
+    "MetricPoint",
+    "SeriesView",
+    "SolveCount",
+    "ingest",
+    "list_evaluations",
+    "list_series",
+    "read_series",
+]
 
 SOLVE_RATE = "skydeck/eval/solve_rate"
 MAX_SERIES = 2_000
@@ -74,9 +83,17 @@ async def find_newest_evaluation(session: AsyncSession, run: Run) -> TrainingEva
 
 async def list_solve_counts(
     session: AsyncSession, runs: Sequence[Run]
-) -> dict[UUID, list[tuple[int, int, int]]]:
-    """(step, solved, n) of each evaluation by run id, in one query and without their items."""
+) -> dict[UUID, list[SolveCount]]:
+    """The evaluations by run id, by step, in one query and without their items."""
     return await repository.list_solve_counts(session, [run.id for run in runs])
+
+
+async def list_cursors(session: AsyncSession, run: Run) -> dict[str, str]:
+    """For each key of a run the cursor of a reader who has all its points; see `read_series`."""
+    return {
+        row.key: str(_Cursor(str(row.id), row.stored_count, row.newest_attempt, row.last_step or 0))
+        for row in await repository.list_series(session, run.id)
+    }
 
 
 async def read_series(
