@@ -44,8 +44,10 @@ async def ingest(
         for series in await repository.find_series(session, [run_id], list(columns))
     }
     newest = await repository.newest_chunks(session, [series.id for series in known.values()])
+    known |= {key: _new_series(session, run_id, key) for key in columns if key not in known}
+    await session.flush()
     for key, new in columns.items():
-        series = known.get(key) or _new_series(session, run_id, key)
+        series = known[key]
         before = _summary(series)
         _store(session, series, newest.get(series.id), attempt, new)
         await _summarise(session, series, before, attempt, new)
