@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from uuid import uuid4
 
+import hypothesis
 import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
@@ -15,6 +16,10 @@ from app.schema import migrate_now
 from app.settings import Settings
 from tests.postgres import running_server
 from tests.queries import QueryCounter, counting
+
+# Property tests judge results, not speed: a busy machine must not fail them.
+hypothesis.settings.register_profile("no-deadline", deadline=None)
+hypothesis.settings.load_profile("no-deadline")
 
 DATABASES = ("sqlite", "postgresql")
 

@@ -1,0 +1,67 @@
+# Everything runs in .venv, made from the lock files; uv is put into it for speed.
+PYTHON ?= python3
+BIN := .venv/bin
+export OPENBLAS_NUM_THREADS ?= 1
+
+.PHONY: run install install-dev test lint format bench base chaos conformance lock clean
+
+run: install
+	@exec $(BIN)/skydeck up
+
+install: .venv/.run
+install-dev: .venv/.dev .venv/.system
+
+# The tests' system packages (Debian): a real browser and a real PostgreSQL.
+.venv/.system: .ci/system-packages .venv/.run
+	@bash .ci/system-packages
+	@touch $@
+
+.venv/.run: requirements/run.lock pyproject.toml
+	@bash .ci/install $(PYTHON) requirements/run.lock
+	@touch $@
+
+.venv/.dev: requirements/dev.lock .venv/.run
+	@bash .ci/install $(PYTHON) requirements/dev.lock
+	@touch $@
+
+lint: .venv/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/deptry .
+	$(BIN)/djlint --check --quiet templates
+	$(BIN)/djlint --lint --quiet templates
+
+format: .venv/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	-$(BIN)/djlint --reformat --quiet templates
+
+# Real Ray heads, browsers and time-outs want the machine for themselves, so they run after the rest.
+test: install-dev
+	$(BIN)/python -m pytest -n 2 -m "not ray and not browser and not chaos"
+	$(BIN)/python -m pytest -m "(ray or browser) and not chaos"
+
+conformance: install-dev
+	$(BIN)/python -m pytest -n 2 tests/conformance
+
+# SIGKILL at random moments; ROUNDS=10 is the long form.
+chaos: install-dev
+	SKYDECK_CHAOS_ROUNDS=$${ROUNDS:-10} $(BIN)/python -m pytest -m chaos
+
+bench: install-dev
+	$(BIN)/python -m tests.bench
+
+# Trains the shipped base model again by behaviour cloning.
+base: .venv/.run
+	$(BIN)/python -m worker.jobs.maze_grpo.base
+
+lock: .venv/.dev
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-annotate pyproject.toml -o requirements/run.lock
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-annotate pyproject.toml --group dev -c requirements/run.lock -o requirements/dev.lock
+
+clean:
+	rm -rf .venv build artefacts
