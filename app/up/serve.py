@@ -1,0 +1,42 @@
+"""The web process: pages and API on a socket that is open already, or on the settings' address."""
+
+import socket
+import sys
+
+import uvicorn
+
+from app.errors import StartError
+from app.main import create_app
+from app.observability.logging import configure as configure_logging
+from app.settings import Settings, load_settings
+from app.up.checks import listen
+
+# Live pages hold their connections open for ever; at the end they are cut off after this.
+_GRACE_SECONDS = 2
+
+
+def serve(settings: Settings, listener: socket.socket | None = None) -> None:
+    """Serves until SIGINT or SIGTERM. Raises `StartError` if the port is taken."""
+    configure_logging(settings.log_level, settings.log_format)
+    config = uvicorn.Config(
+        create_app(settings),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+    )
+    uvicorn.Server(config).run(sockets=[listener or listen(settings.host, settings.port)])
+
+
+def main() -> int:
+    """`python -m app.up.serve FILE_DESCRIPTOR`."""
+    try:
+        serve(load_settings(), socket.socket(fileno=int(sys.argv[1])))
+    except StartError as error:
+        sys.stderr.write(f"skydeck web: {error.message}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

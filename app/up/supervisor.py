@@ -1,0 +1,167 @@
+"""Starts web, worker and Ray head, keeps them running, and ends them in the right order.
+
+up ── web      pages and API; inherits the listening socket, so that no visitor is refused
+   ├─ worker   control loops
+   └─ Ray head not a child in the kernel's sense: it outlives a killed supervisor, with its
+               jobs, and the next `up` finds it again; web and worker end with the supervisor
+"""
+
+import asyncio
+import logging
+import signal
+import socket
+import sys
+from typing import Any
+
+import httpx
+
+from app.errors import StartError
+from app.observability.logging import configure as configure_logging
+from app.ray.embedded import EmbeddedHead
+from app.ray.errors import HeadStartError
+from app.ray.head_launch import HeadLimits
+from app.settings import PREFIX, ROOT, Settings, job_environment
+from app.up.checks import listen, locked, make_home
+from app.up.service import Service
+
+_PROBE_SECONDS = 2.0
+_PROBE_PAUSE = 0.2
+_HEAD_PAUSE, _LONGEST_HEAD_PAUSE = 1.0, 60.0
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+log = logging.getLogger("up")
+
+
+def run(settings: Settings) -> None:
+    """Runs until SIGINT, SIGTERM or SIGHUP, then returns with nothing left running.
+
+    Prints `ready URL` on stdout once pages answer. Raises `StartError`.
+    """
+    make_home(settings.home)
+    with locked(settings.home), listen(settings.host, settings.port) as listener:
+        configure_logging(settings.log_level, settings.log_format)
+        asyncio.run(_Supervisor(settings, listener).run())
+
+
+class _Supervisor:
+    def __init__(self, settings: Settings, listener: socket.socket) -> None:
+        self._settings = settings
+        self._environ = child_environment(settings)
+        self._url = _url(settings.host, listener.getsockname()[1])
+        self._is_ready = asyncio.Event()
+        web = ("-m", "app.up.serve", str(listener.fileno()))
+        self._web = Service("web", web, environ=self._environ, files=[listener.fileno()])
+        self._worker = Service("worker", ("-m", "worker"), environ=self._environ)
+        self._head = _head_of(settings) if settings.embedded_cluster else None
+
+    async def run(self) -> None:
+        """Until a signal, or until something cannot be started. Raises `StartError`."""
+        stop = asyncio.Event()
+        for number in _SIGNALS:
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        stopping = asyncio.create_task(stop.wait())
+        if not await _first(stopping, asyncio.create_task(self._prepare())):
+            return
+        try:
+            await _first(stopping, asyncio.create_task(self._keep_all()))
+        finally:
+            await asyncio.gather(self._web.stop(), self._worker.stop())
+            if self._head is not None:
+                # After the worker, which would take the head's end for a failure.
+                await self._head.stop()
+
+    async def _prepare(self) -> None:
+        """The database, and the first administrator's link."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-m", "app.up.prepare"),
+            cwd=ROOT,
+            env=self._environ,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await process.communicate()
+        if process.returncode:
+            lines = err.decode(errors="replace").strip().splitlines()
+            raise StartError(lines[-1] if lines else "the database could not be prepared")
+        if out:
+            link = f"{self._url}/sign-in/{out.decode()}"
+            sys.stderr.write(f"first sign-in, within 15 minutes: {link}\n")
+            sys.stderr.flush()
+
+    async def _keep_all(self) -> None:
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._web.keep(self._is_ready))
+                tasks.create_task(self._worker.keep(self._is_ready))
+                tasks.create_task(self._announce())
+                if self._head is not None:
+                    tasks.create_task(self._keep_head(self._head))
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from None
+
+    async def _announce(self) -> None:
+        async with httpx.AsyncClient(trust_env=False, timeout=_PROBE_SECONDS) as http:
+            while not await _answers(http, f"{self._url}/healthz"):
+                await asyncio.sleep(_PROBE_PAUSE)  # noqa: ASYNC110 - another process is waited for
+        self._is_ready.set()
+        sys.stdout.write(f"ready {self._url}\n")
+        sys.stdout.flush()
+
+    async def _keep_head(self, head: EmbeddedHead) -> None:
+        """Raises `StartError` if the head never came up; later, it is tried for ever."""
+        has_been_ready, pause = False, _HEAD_PAUSE
+        while True:
+            try:
+                await head.ensure_running()
+                has_been_ready, pause = True, _HEAD_PAUSE
+                ended = await head.wait()
+                log.warning("%s; starting it again", ended.message)
+            except HeadStartError as error:
+                if not has_been_ready:
+                    raise StartError(error.message) from None
+                pause = min(pause * 2, _LONGEST_HEAD_PAUSE)
+                log.error("%s Next try in %.0f s.", error.message, pause)
+            await asyncio.sleep(pause)
+
+
+def child_environment(settings: Settings) -> dict[str, str]:
+    """The environment without Ray's variables, and with exactly these settings."""
+    given = settings.model_dump(mode="json", exclude_none=True)
+    return job_environment() | {PREFIX + name.upper(): str(value) for name, value in given.items()}
+
+
+async def _first(stopping: asyncio.Task[Any], work: asyncio.Task[None]) -> bool:
+    """Whether `work` ended by itself before `stopping` did; it has ended in any case.
+
+    Raises what `work` raises.
+    """
+    await asyncio.wait([stopping, work], return_when="FIRST_COMPLETED")
+    if work.done():
+        work.result()
+        return True
+    work.cancel()
+    await asyncio.gather(work, return_exceptions=True)
+    return False
+
+
+async def _answers(http: httpx.AsyncClient, url: str) -> bool:
+    try:
+        return (await http.get(url)).is_success
+    except httpx.HTTPError:
+        return False
+
+
+def _head_of(settings: Settings) -> EmbeddedHead:
+    limits = HeadLimits(
+        cpus=settings.embedded_cpus,
+        object_store_bytes=settings.embedded_object_store_bytes,
+        memory_bytes=settings.embedded_memory_bytes,
+    )
+    return EmbeddedHead(settings.home, limits=limits)
+
+
+def _url(host: str, port: int) -> str:
+    """The address for people: of this machine, where the server listens on all of them."""
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host)  # noqa: S104 - only read here
+    return f"http://{shown or (f'[{host}]' if ':' in host else host)}:{port}"

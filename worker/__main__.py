@@ -1,0 +1,76 @@
+"""The worker process: all control loops over one database, until SIGINT or SIGTERM."""
+
+import asyncio
+import logging
+import signal
+import sys
+from datetime import timedelta
+from typing import Any
+
+from app.clusters.service import ensure_embedded
+from app.db import Database
+from app.errors import StartError
+from app.observability.logging import configure as configure_logging
+from app.schema import require_current
+from app.settings import Settings, load_settings
+from worker.presence import stay_present
+from worker.reconciler import Loop, Reconciler
+from worker.reconcilers.attempts import AttemptsReconciler
+from worker.reconcilers.clusters import ClustersReconciler
+from worker.reconcilers.gateways import Gateways, OpenGateways
+from worker.reconcilers.logs import LogsReconciler
+
+# A cluster changes less often than a job, and each look asks for all of its nodes.
+_CLUSTER_POLLS = 2
+
+log = logging.getLogger("worker")
+
+
+def main() -> int:
+    """Runs until a signal; returns the exit status."""
+    try:
+        settings = load_settings()
+        configure_logging(settings.log_level, settings.log_format)
+        asyncio.run(_work(settings))
+    except StartError as error:
+        sys.stderr.write(f"skydeck worker: {error.message}\n")
+        return 1
+    return 0
+
+
+async def _work(settings: Settings) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    await require_current(settings.url)
+    database, gateways = Database(settings.url), OpenGateways(settings.home)
+    try:
+        async with database.write() as session:
+            await ensure_embedded(session)
+        log.info("worker started")
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(stay_present(database, stop))
+            for loop in loops(settings, database, gateways):
+                tasks.create_task(loop.run(stop))
+    finally:
+        await gateways.aclose()
+        await database.close()
+    log.info("worker stopped")
+
+
+def loops(settings: Settings, database: Database, gateways: Gateways) -> list[Loop[Any, Any]]:
+    """One loop for each reconciler there is."""
+    poll = timedelta(seconds=settings.poll_seconds)
+    reconcilers: list[Reconciler[Any, Any]] = [
+        ClustersReconciler(gateways, home=settings.home, poll=poll * _CLUSTER_POLLS),
+        AttemptsReconciler(gateways, runs_dir=settings.runs_dir, poll=poll),
+        LogsReconciler(home=settings.home, runs_dir=settings.runs_dir, poll=poll),
+    ]
+    return [
+        Loop(database, reconciler, lease_seconds=settings.lease_seconds)
+        for reconciler in reconcilers
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,173 @@
+"""The base loop of all reconcilers: claim, observe, apply, release.
+
+What is slow (the cluster, files) happens in `observe`, outside any session. `apply` stores the
+result in one write transaction that first proves the claim and last gives the row back. A worker
+may be killed at any instruction: the row is taken up again when its lease has run out.
+"""
+
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable
+from datetime import datetime, timedelta
+from typing import ClassVar, Generic, TypeVar
+from uuid import UUID
+
+from tenacity import RetryCallState, Retrying
+from tenacity.wait import wait_base, wait_exponential_jitter
+
+from app.clock import utcnow
+from app.db import Database, ReadSession, WriteSession
+from worker.lease import Clock, Lease, Leased, Stale, claim, guard, heartbeat, release
+
+S = TypeVar("S")
+O = TypeVar("O")  # noqa: E741 - what was Observed
+
+log = logging.getLogger(__name__)
+
+_DRAIN_SECONDS = 5.0
+_IDLE_SECONDS = 0.5
+# One row that cannot be worked on comes back ever later; it must not starve the others.
+_BACK_OFF = wait_exponential_jitter(initial=1, max=60, jitter=1)
+
+
+class Reconciler(ABC, Generic[S, O]):
+    """Brings the rows of one table in line with the world outside.
+
+    `S` is a detached snapshot of a row and what belongs to it, `O` what was observed about it.
+    """
+
+    model: ClassVar[Leased]
+
+    @property
+    def name(self) -> str:
+        return self.model.__tablename__
+
+    @abstractmethod
+    async def load(self, session: ReadSession, row_id: UUID) -> S:
+        """Reads what `observe` needs to know."""
+
+    @abstractmethod
+    async def observe(self, subject: S) -> O:
+        """Looks at the world and asks it to change; slow, repeatable, without a session."""
+
+    @abstractmethod
+    async def apply(
+        self, session: WriteSession, subject: S, observed: O, *, now: datetime
+    ) -> datetime | None:
+        """Stores the result; returns when the row is due again, or None for never."""
+
+
+class Loop(Generic[S, O]):
+    """Runs one reconciler over all due rows, `concurrency` of them at a time."""
+
+    def __init__(
+        self,
+        database: Database,
+        reconciler: Reconciler[S, O],
+        *,
+        lease_seconds: float,
+        concurrency: int = 8,
+        clock: Clock = utcnow,
+        back_off: wait_base = _BACK_OFF,
+    ) -> None:
+        self._database = database
+        self._reconciler = reconciler
+        self._lease_seconds = lease_seconds
+        self._concurrency = concurrency
+        self._clock = clock
+        self._back_off = back_off
+        self._failures: dict[UUID, int] = {}
+        self._working: set[asyncio.Task[None]] = set()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Works until `stop` is set, then finishes what is in hand, for a few seconds at most."""
+        failures = 0
+        while not stop.is_set():
+            try:
+                started = await self._start_due()
+                failures = 0
+            except Exception:
+                failures += 1
+                log.exception("%s: no rows could be claimed", self._reconciler.name)
+                await _either(stop.wait(), seconds=self._delay(failures))
+                continue
+            # A row that was just worked on may be due at once: its end is worth a new look.
+            ended = asyncio.wait(self._working, return_when="FIRST_COMPLETED") if started else None
+            await _either(stop.wait(), ended, seconds=_IDLE_SECONDS)
+        await self._drain()
+
+    async def turn(self) -> int:
+        """Works once on the rows that are due now; returns how many were claimed."""
+        started = await self._start_due()
+        await asyncio.gather(*self._working)
+        return started
+
+    async def _start_due(self) -> int:
+        free = self._concurrency - len(self._working)
+        if free <= 0:
+            return 0
+        leases = await claim(
+            self._database,
+            self._reconciler.model,
+            now=self._clock(),
+            seconds=self._lease_seconds,
+            limit=free,
+        )
+        for lease in leases:
+            task = asyncio.create_task(self._work(lease))
+            self._working.add(task)
+            task.add_done_callback(self._working.discard)
+        return len(leases)
+
+    async def _work(self, lease: Lease) -> None:
+        try:
+            await self._reconcile(lease)
+            self._failures.pop(lease.id, None)
+        except Stale:
+            log.info("%s %s: another worker has taken over", self._reconciler.name, lease.id)
+        except Exception:
+            log.exception("%s %s: will be tried again", self._reconciler.name, lease.id)
+            await self._push_on(lease)
+
+    async def _reconcile(self, lease: Lease) -> None:
+        async with heartbeat(self._database, lease, seconds=self._lease_seconds, clock=self._clock):
+            async with self._database.read() as session:
+                subject = await self._reconciler.load(session, lease.id)
+            observed = await self._reconciler.observe(subject)
+        async with self._database.write() as session:
+            await guard(session, lease)
+            due_at = await self._reconciler.apply(session, subject, observed, now=self._clock())
+            await session.flush()
+            await release(session, lease, due_at=due_at)
+
+    async def _push_on(self, lease: Lease) -> None:
+        count = self._failures[lease.id] = self._failures.get(lease.id, 0) + 1
+        due_at = self._clock() + timedelta(seconds=self._delay(count))
+        try:
+            async with self._database.write() as session:
+                await release(session, lease, due_at=due_at)
+        except Exception:
+            # The database itself is in trouble. The lease runs out, and the row comes back.
+            log.exception("%s %s: could not be given back", self._reconciler.name, lease.id)
+
+    def _delay(self, failures: int) -> float:
+        state = RetryCallState(Retrying(), fn=None, args=(), kwargs={})
+        state.attempt_number = failures
+        return self._back_off(state)
+
+    async def _drain(self) -> None:
+        if self._working:
+            await asyncio.wait(self._working, timeout=_DRAIN_SECONDS)
+        for task in self._working:
+            task.cancel()
+        await asyncio.gather(*self._working, return_exceptions=True)
+
+
+async def _either(*waits: Awaitable[object] | None, seconds: float) -> None:
+    """Returns as soon as one of `waits` is done, or after `seconds`."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits if wait is not None]
+    await asyncio.wait(tasks, timeout=seconds, return_when="FIRST_COMPLETED")
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,295 @@
+"""Takes a run from the queue to its end: admits it, submits its job, follows the job's status.
+
+Each turn is one small step, and every step may be repeated: the submission id is ours, so a
+second submit finds the first one's job. The run itself ends only when its log is stored to the
+last byte, so that whoever waits for `succeeded` then reads final numbers.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import selectinload
+
+from app.db import ReadSession, WriteSession
+from app.ids import new_id
+from app.models import (
+    Attempt,
+    AttemptStatus,
+    ClusterKind,
+    DesiredStatus,
+    LogStream,
+    Run,
+    RunStatus,
+)
+from app.ray.errors import JobIdTaken, RayError, RayRefused
+from app.ray.gateway import JobInfo, JobStatus, RayGateway
+from app.runs.states import ATTEMPT_ENDED, ENDED
+from worker.reconciler import Reconciler
+from worker.reconcilers import conditions, failures
+from worker.reconcilers.admission import find_wait
+from worker.reconcilers.gateways import Gateways
+from worker.reconcilers.job import Job, job_of, submission_id, write_files
+from worker.reconcilers.moves import move, move_attempt
+
+# How long the end of a run waits for the end of its log; the log may be gone with its head.
+LOG_WAIT = timedelta(seconds=60)
+# Ray refuses jobs for a while after its start, or under load, until an agent has registered.
+SUBMIT_PATIENCE = timedelta(seconds=90)
+# Far back in the queue, nothing changes from second to second.
+_SLOWEST_POLLS = 5
+
+_OF_JOB = {
+    JobStatus.PENDING: AttemptStatus.PENDING,
+    JobStatus.RUNNING: AttemptStatus.RUNNING,
+    JobStatus.SUCCEEDED: AttemptStatus.SUCCEEDED,
+    JobStatus.FAILED: AttemptStatus.FAILED,
+    JobStatus.STOPPED: AttemptStatus.STOPPED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A run, and the job of its attempt that has not ended; `job` None: nothing to ask Ray."""
+
+    run_id: UUID
+    wants_stop: bool
+    is_submitting: bool = False
+    job: Job | None = None
+    cluster: tuple[ClusterKind, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What Ray said. All None: it was not asked, or was and has no such job.
+
+    `session`: the head's session, asked for while submitting and when it knew no such job.
+    `refusal`: it does not take the job. `trouble`: no answer, so nothing is known.
+    """
+
+    job: JobInfo | None = None
+    session: str | None = None
+    refusal: RayRefused | None = None
+    trouble: RayError | None = None
+
+
+class AttemptsReconciler(Reconciler[Subject, Sighting]):
+    """Reconciles runs. `poll`: the pause between two looks at one."""
+
+    model = Run
+
+    def __init__(self, gateways: Gateways, *, runs_dir: Path, poll: timedelta) -> None:
+        self._gateways = gateways
+        self._runs_dir = runs_dir
+        self._poll = poll
+
+    async def load(self, session: ReadSession, row_id: UUID) -> Subject:
+        options = [selectinload(Run.config), selectinload(Run.cluster)]
+        run = await session.get_one(Run, row_id, options=options)
+        wants_stop = run.desired_status is DesiredStatus.STOP
+        attempt = await _newest_attempt(session, run)
+        if attempt is None or attempt.status in ATTEMPT_ENDED or run.cluster is None:
+            return Subject(run.id, wants_stop)
+        return Subject(
+            run.id,
+            wants_stop,
+            is_submitting=attempt.status is AttemptStatus.SUBMITTING,
+            job=job_of(run, attempt, self._runs_dir),
+            cluster=(run.cluster.kind, run.cluster.address),
+        )
+
+    async def observe(self, subject: Subject) -> Sighting:
+        if subject.job is None or subject.cluster is None:
+            return Sighting()
+        try:
+            gateway = self._gateways.get(*subject.cluster)
+            if subject.is_submitting and not subject.wants_stop:
+                return await _submit(gateway, subject.job)
+            return await _look(gateway, subject.job, subject)
+        except RayRefused as refusal:
+            return Sighting(refusal=refusal)
+        except RayError as trouble:
+            return Sighting(trouble=trouble)
+
+    async def apply(
+        self, session: WriteSession, subject: Subject, observed: Sighting, *, now: datetime
+    ) -> datetime | None:
+        run = await session.get_one(Run, subject.run_id)
+        if run.status in ENDED:
+            return None
+        if run.status is RunStatus.QUEUED:
+            return await self._admit(session, run, now)
+        attempt = await _newest_attempt(session, run)
+        assert attempt is not None
+        if attempt.status not in ATTEMPT_ENDED:
+            self._note_trouble(run, observed, now)
+            _follow(session, run, attempt, subject=subject, observed=observed, now=now)
+        if attempt.status in ATTEMPT_ENDED and await _log_is_done(session, attempt, now):
+            _end(session, run, attempt, now)
+            return None
+        return now + self._poll
+
+    async def _admit(self, session: WriteSession, run: Run, now: datetime) -> datetime | None:
+        if run.desired_status is DesiredStatus.STOP:
+            move(session, run, RunStatus.STOPPED, at=now, reason="stopped_while_queued")
+            return None
+        wait = await find_wait(session, run)
+        if wait is not None:
+            run.status_reason = wait.reason
+            return now + self._poll * min(wait.position, _SLOWEST_POLLS)
+        await _start_attempt(session, run, now)
+        return now
+
+    @staticmethod
+    def _note_trouble(run: Run, observed: Sighting, now: datetime) -> None:
+        if observed.trouble is None:
+            conditions.clear_condition(run, conditions.UNREACHABLE)
+        else:
+            message = observed.trouble.message
+            conditions.raise_condition(run, conditions.UNREACHABLE, message, at=now)
+
+
+async def _submit(gateway: RayGateway, job: Job) -> Sighting:
+    await write_files(job)
+    session = (await gateway.cluster()).session_name
+    found = await gateway.submit(
+        submission_id=job.submission_id,
+        entrypoint=job.entrypoint,
+        env_vars=job.environment,
+        metadata=job.metadata,
+    )
+    return Sighting(job=found, session=session)
+
+
+async def _look(gateway: RayGateway, job: Job, subject: Subject) -> Sighting:
+    found = await gateway.find_job(job.submission_id)
+    session = None
+    if found is None or subject.is_submitting:
+        session = (await gateway.cluster()).session_name
+    if found is not None and subject.wants_stop and not found.status.is_final:
+        # Asked at each look: Ray says yes to a stop of a pending job, and forgets it.
+        await gateway.stop(job.submission_id)
+    return Sighting(job=found, session=session)
+
+
+async def _newest_attempt(session: AsyncSession, run: Run) -> Attempt | None:
+    query = select(Attempt).where(Attempt.run_id == run.id).order_by(Attempt.number.desc())
+    return await session.scalar(query.limit(1))
+
+
+async def _start_attempt(session: WriteSession, run: Run, now: datetime) -> None:
+    """Commits to the submission id before anything is submitted under it."""
+    before = await _newest_attempt(session, run)
+    number = before.number + 1 if before else 1
+    attempt = Attempt(
+        id=new_id(),
+        run_id=run.id,
+        number=number,
+        submission_id=submission_id(run, number),
+        status=AttemptStatus.CREATED,
+        created_at=now,
+    )
+    session.add(attempt)
+    move(session, run, RunStatus.SUBMITTING, at=now, reason="admitted")
+    move_attempt(session, run, attempt, AttemptStatus.SUBMITTING, at=now, reason="admitted")
+
+
+def _follow(
+    session: WriteSession,
+    run: Run,
+    attempt: Attempt,
+    *,
+    subject: Subject,
+    observed: Sighting,
+    now: datetime,
+) -> None:
+    """Brings an attempt that had not ended to what was seen of its job."""
+    if observed.trouble is not None:
+        return
+    if observed.refusal is not None:
+        _refused(session, run, attempt, refusal=observed.refusal, now=now)
+    elif observed.job is not None:
+        _seen(session, run, attempt, observed=observed, stops=subject.wants_stop, now=now)
+    elif observed.session is not None:
+        _missing(session, run, attempt, current=observed.session, now=now)
+
+
+def _seen(
+    session: WriteSession,
+    run: Run,
+    attempt: Attempt,
+    *,
+    observed: Sighting,
+    stops: bool,
+    now: datetime,
+) -> None:
+    job = observed.job
+    assert job is not None
+    if attempt.status is AttemptStatus.SUBMITTING:
+        attempt.ray_session = observed.session
+        session.add(_log_of(run, attempt, now))
+    attempt.exit_code = job.driver_exit_code
+    to = _OF_JOB[job.status]
+    if to is AttemptStatus.FAILED:
+        attempt.failure = failures.job_failed(job)
+    if stops and to not in ATTEMPT_ENDED:
+        to = AttemptStatus.STOPPING
+    if to is attempt.status:
+        return
+    move_attempt(session, run, attempt, to, at=now, reason="observed")
+    if to not in ATTEMPT_ENDED:
+        move(session, run, RunStatus(to), at=now, reason="observed")
+
+
+def _missing(
+    session: WriteSession, run: Run, attempt: Attempt, *, current: str, now: datetime
+) -> None:
+    """Ray answers and has no such job."""
+    if attempt.status is AttemptStatus.SUBMITTING:
+        # Only asked instead of submitting when the run is to stop: nothing was started.
+        to, reason = AttemptStatus.STOPPED, "stopped_before_submit"
+    elif attempt.ray_session == current:
+        to, reason = AttemptStatus.LOST, "job_deleted"
+        attempt.failure = failures.job_forgotten(attempt.submission_id)
+    else:
+        to, reason = AttemptStatus.LOST, "head_restarted"
+        attempt.failure = failures.head_restarted(attempt.ray_session or "unknown", current)
+    move_attempt(session, run, attempt, to, at=now, reason=reason)
+
+
+def _refused(
+    session: WriteSession, run: Run, attempt: Attempt, *, refusal: RayRefused, now: datetime
+) -> None:
+    is_early = now < attempt.created_at + SUBMIT_PATIENCE and not isinstance(refusal, JobIdTaken)
+    if attempt.status is not AttemptStatus.SUBMITTING or is_early:
+        run.status_reason = refusal.message
+        return
+    attempt.failure = failures.job_refused(refusal)
+    move_attempt(session, run, attempt, AttemptStatus.FAILED, at=now, reason="refused")
+
+
+def _log_of(run: Run, attempt: Attempt, now: datetime) -> LogStream:
+    return LogStream(
+        id=new_id(),
+        run_id=run.id,
+        attempt_id=attempt.id,
+        attempt_number=attempt.number,
+        due_at=now,
+    )
+
+
+async def _log_is_done(session: WriteSession, attempt: Attempt, now: datetime) -> bool:
+    query = select(LogStream.is_complete).where(LogStream.attempt_id == attempt.id)
+    is_complete = await session.scalar(query)
+    ended_at = attempt.ended_at or now
+    return is_complete is None or is_complete or now > ended_at + LOG_WAIT
+
+
+def _end(session: WriteSession, run: Run, attempt: Attempt, now: datetime) -> None:
+    message = attempt.failure["message"] if attempt.failure else ""
+    conditions.clear_condition(run, conditions.UNREACHABLE)
+    reason = "attempt_ended"
+    move(session, run, RunStatus(attempt.status), at=now, reason=reason, message=message)

@@ -1,0 +1,80 @@
+"""Reads the evaluation dump that a job's log names, from the run's own folder only."""
+
+import logging
+import stat
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from uuid import UUID
+
+from app.ids import new_id
+from app.logs.parsers.eval_dump import EvalDump, parse_eval_dump
+from app.models import TrainingEvaluation
+
+MAX_BYTES = 64 * 1024 * 1024
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """One evaluation at a training step; `time` is the log's, in Unix seconds, if it told one."""
+
+    step: int
+    path: str
+    dump: EvalDump
+    time: float | None
+
+    @property
+    def solve_rate(self) -> float:
+        """Share of episodes that reached the goal."""
+        return self.dump.solved_count / len(self.dump.episodes)
+
+    def row(self, run_id: UUID, attempt_number: int, *, now: datetime) -> TrainingEvaluation:
+        """The row to store."""
+        episodes = self.dump.episodes
+        return TrainingEvaluation(
+            id=new_id(),
+            run_id=run_id,
+            attempt_number=attempt_number,
+            step=self.step,
+            env_id=episodes[0].env_id,
+            max_turns=episodes[0].max_turns,
+            n=len(episodes),
+            solved_count=self.dump.solved_count,
+            passed_count=self.dump.passed_count,
+            items=[
+                {
+                    "seed": episode.seed,
+                    "solved": episode.is_solved,
+                    "passed": episode.is_passed,
+                    "turns": episode.turns,
+                    "reward": episode.score_sum,
+                }
+                for episode in episodes
+            ],
+            path=self.path,
+            created_at=now,
+        )
+
+
+def read_evaluation(path: str, *, step: int, folder: Path, time: float | None) -> Evaluation | None:
+    """The evaluation in the dump at `path`, relative ones from `folder`; None if there is none.
+
+    The path comes from a log, in which a job may print anything: it must lie in the run's folder
+    and be a plain file of bounded size.
+    """
+    file = (folder / path).resolve()
+    if not file.is_relative_to(folder.resolve()):
+        log.warning("evaluation dump outside of the run's folder is not read: %s", file)
+        return None
+    try:
+        found = file.stat()
+        if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_BYTES:
+            log.warning("evaluation dump is no file of at most %d bytes: %s", MAX_BYTES, file)
+            return None
+        dump = parse_eval_dump(file.read_bytes())
+    except OSError as error:
+        log.warning("evaluation dump cannot be read: %s: %s", file, error)
+        return None
+    return Evaluation(step, str(file), dump, time) if dump.episodes else None

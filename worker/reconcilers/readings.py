@@ -1,0 +1,122 @@
+"""What a piece of a job's log says, with what was remembered from the pieces before it."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from app.logs.parsers.blocks import MetricBlock
+from app.logs.parsers.events import LogEvent, LogEventKind
+from app.logs.parsers.skyrl import ParseOutcome, SkyRLConsoleParser
+from app.metrics.service import SOLVE_RATE, MetricPoint
+from app.models import Run
+from worker.reconcilers.dumps import Evaluation, read_evaluation
+
+_STEP_SECONDS = "timing/step"
+# Enough for a median that forgets a slow start, few enough to store with each turn.
+_STEPS_REMEMBERED = 21
+_PHASES_REMEMBERED = 10
+_PHASE_LENGTH = 100
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a run has come, over all of its log so far.
+
+    `phases`: those begun and not finished, the innermost last. `step_seconds`: durations of the
+    last training steps.
+    """
+
+    step: int | None = None
+    total_steps: int | None = None
+    phases: list[str] = field(default_factory=list)
+    step_seconds: list[float] = field(default_factory=list)
+
+    def put(self, run: Run, *, now: datetime) -> None:
+        """Writes it to the run."""
+        if self.step != run.step:
+            run.progress_at = now
+        run.step = self.step
+        run.total_steps = self.total_steps
+        run.phase = self.phases[-1] if self.phases else None
+        run.seconds_per_step = median(self.step_seconds) if self.step_seconds else None
+
+    def note_block(self, block: MetricBlock) -> None:
+        self.step = block.step
+        if _STEP_SECONDS in block.values:
+            self.step_seconds.append(float(block.values[_STEP_SECONDS]))
+            del self.step_seconds[:-_STEPS_REMEMBERED]
+
+    def note_event(self, event: LogEvent) -> None:
+        if event.kind is LogEventKind.TOTAL_STEPS:
+            self.total_steps = event.step
+        elif event.kind is LogEventKind.RESUMED:
+            self.step = event.step
+        elif event.kind is LogEventKind.PHASE_STARTED:
+            self.phases.append(event.name[:_PHASE_LENGTH])
+            del self.phases[:-_PHASES_REMEMBERED]
+        elif event.kind is LogEventKind.PHASE_FINISHED and event.name in self.phases:
+            del self.phases[self.phases.index(event.name) :]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The bytes that were read, and all that they say."""
+
+    data: bytes
+    blocks: list[MetricBlock]
+    evaluations: list[Evaluation]
+    progress: Progress
+    state: dict[str, Any]
+
+    def points(self, *, now: datetime) -> Iterator[MetricPoint]:
+        """All metric points; those whose line tells no time have the time `now`."""
+        for block in self.blocks:
+            time = (block.time or now).timestamp()
+            for key, value in block.values.items():
+                yield MetricPoint(key, block.step, float(value), time)
+        for evaluation in self.evaluations:
+            time = now.timestamp() if evaluation.time is None else evaluation.time
+            yield MetricPoint(SOLVE_RATE, evaluation.step, evaluation.solve_rate, time)
+
+
+class Follower:
+    """Reads a log piece by piece; `state()` between two pieces is all that must be kept."""
+
+    def __init__(self, folder: Path, state: dict[str, Any] | None = None) -> None:
+        """`folder`: the run's. `state`: what the last reading ended with; None for a new log."""
+        self._folder = folder
+        self._parser = SkyRLConsoleParser.from_state(state["parser"] if state else None)
+        self._progress = Progress(**state["progress"]) if state else Progress()
+
+    def feed(self, data: bytes) -> Reading:
+        """What the next bytes say. Reads evaluation dumps: a blocking call."""
+        return self._reading(data, self._parser.feed(data))
+
+    def finish(self) -> Reading:
+        """What the unfinished last line says, once the log has ended."""
+        return self._reading(b"", self._parser.finish())
+
+    def _reading(self, data: bytes, outcome: ParseOutcome) -> Reading:
+        for block in outcome.blocks:
+            self._progress.note_block(block)
+        for event in outcome.events:
+            self._progress.note_event(event)
+        return Reading(
+            data=data,
+            blocks=outcome.blocks,
+            evaluations=list(self._evaluations(outcome.events)),
+            progress=self._progress,
+            state={"parser": self._parser.state(), "progress": asdict(self._progress)},
+        )
+
+    def _evaluations(self, events: list[LogEvent]) -> Iterator[Evaluation]:
+        for event in events:
+            if event.kind is not LogEventKind.EVALUATION_DUMPED or event.step is None:
+                continue
+            time = event.time.timestamp() if event.time else None
+            found = read_evaluation(event.path, step=event.step, folder=self._folder, time=time)
+            if found is not None:
+                yield found
