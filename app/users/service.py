@@ -7,6 +7,7 @@ import hashlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -120,7 +121,7 @@ async def create_token(
     *,
     name: str,
     scope: Scope,
-    user: User | None = None,
+    user_id: UUID | None = None,
     expires_at: datetime | None = None,
     now: datetime | None = None,
 ) -> tuple[ApiToken, str]:
@@ -133,7 +134,7 @@ async def create_token(
         prefix=secret[:_SHOWN_LENGTH],
         secret_hash=_hash(secret),
         scope=scope.value,
-        user_id=user.id if user else None,
+        user_id=user_id,
         created_at=at,
         expires_at=expires_at,
     )
@@ -150,7 +151,9 @@ async def find_caller(
     if found is None:
         return None
     token, user = found
-    caller = Caller(key=token.slug, name=user.name if user else token.name, scope=_scope(token))
+    caller = Caller(
+        key=token.slug, name=user.name if user else token.name, scope=Scope(token.scope)
+    )
     return caller, token
 
 
@@ -213,10 +216,6 @@ def _check_token(name: str, expires_at: datetime | None, now: datetime) -> None:
         problems.append(Problem("expires_at", "past", "give a time in the future"))
     if problems:
         raise Invalid("the token cannot be made", problems)
-
-
-def _scope(token: ApiToken) -> Scope:
-    return Scope(token.scope)
 
 
 def _hash(secret: str) -> str:

@@ -1,0 +1,51 @@
+"""The JSON API of all features, and how it is put onto the application."""
+
+from typing import Any
+
+from fastapi import APIRouter, FastAPI
+
+from app.api import errors, health
+from app.api.schemas import ProblemAnswer
+from app.clusters import api as clusters
+from app.evaluations import api as evaluations
+from app.experiments import api as experiments
+from app.logs import api as logs
+from app.metrics import api as metrics
+from app.observability.requests import RequestLog
+from app.recipes import api as recipes
+from app.runs import api as runs
+from app.users import api as users
+
+PREFIX = "/api/v1"
+BODY_BYTES = 1_000_000
+FEATURES = (recipes, experiments, runs, metrics, logs, evaluations, clusters, users)
+_PROBLEMS = {
+    401: "No valid token",
+    403: "The token's scope is too small",
+    404: "There is no such thing",
+    409: "The thing is not in a state that allows this",
+    422: "A value cannot be accepted",
+}
+
+
+def install(app: FastAPI) -> None:
+    """Adds all API routes, the health checks, their errors, and the request log."""
+    errors.install(app)
+    app.include_router(health.router)
+    app.include_router(_api())
+    app.add_middleware(RequestLog)
+
+
+def _api() -> APIRouter:
+    router = APIRouter(prefix=PREFIX, max_body_size=BODY_BYTES)
+    responses: dict[int | str, dict[str, Any]] = {
+        status: {
+            "model": ProblemAnswer,
+            "description": text,
+            "content": {errors.MEDIA_TYPE: {}},
+        }
+        for status, text in _PROBLEMS.items()
+    }
+    for feature in FEATURES:
+        router.include_router(feature.router, responses=responses)
+    return router

@@ -1,0 +1,1 @@
+"""Models measured on fixed sets of mazes."""

@@ -1,0 +1,16 @@
+"""JSON API of eval sets."""
+
+from fastapi import APIRouter
+
+from app.api.deps import Reader
+from app.api.schemas import Listing
+from app.evaluations.schemas import EvalSetAnswer
+from app.maze.eval_sets import EVAL_SETS
+
+router = APIRouter(tags=["evaluations"])
+
+
+@router.get("/eval-sets")
+async def list_eval_sets(_caller: Reader) -> Listing[EvalSetAnswer]:
+    """All eval sets: environment, mazes, turn limit, and how many can be solved within it."""
+    return Listing(items=[EvalSetAnswer.model_validate(each) for each in EVAL_SETS.values()])

@@ -1,0 +1,100 @@
+"""JSON API of metrics: summaries, series for charts, and pushes."""
+
+import asyncio
+from functools import partial
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request
+
+from app.api.bodies import read_body
+from app.api.deps import Reader, Reading, Writer, Writing
+from app.api.schemas import Listing
+from app.clock import utcnow
+from app.errors import Conflict
+from app.metrics import service
+from app.metrics.push import read_points
+from app.metrics.schemas import AcceptedAnswer, MetricAnswer, SeriesAnswer, SeriesListAnswer
+from app.runs import service as runs
+
+router = APIRouter(tags=["metrics"])
+
+SENT_BYTES = 8_000_000
+UNPACKED_BYTES = 32_000_000
+_LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
+_MANY = 100
+_SHAPES = {
+    "application/json": {
+        "schema": {"type": "object"},
+        "examples": {
+            "points": {
+                "value": {
+                    "points": [
+                        {"key": "loss", "step": 1, "value": 0.7, "time": "2026-11-29T12:00:00Z"},
+                        {"key": "loss", "step": 2, "value": "NaN"},
+                    ]
+                }
+            },
+            "columns": {"value": {"step": [1, 2], "loss": [0.7, 0.6], "lr": [0.1, None]}},
+        },
+    },
+    "application/x-ndjson": {
+        "schema": {"type": "string"},
+        "example": '{"step": 1, "loss": 0.7}\n{"step": 2, "loss": 0.6}\n',
+    },
+}
+
+
+@router.get("/runs/{run_id}/metrics")
+async def list_metrics(run_id: str, _caller: Reader, session: Reading) -> Listing[MetricAnswer]:
+    """Summaries of all metrics of a run, by key."""
+    run = await runs.get(session, run_id)
+    series = await service.list_series(session, run)
+    return Listing(items=[MetricAnswer.of(each) for each in series])
+
+
+@router.get("/series")
+async def read_series(
+    _caller: Reader,
+    session: Reading,
+    run: Annotated[list[str], Query(min_length=1, max_length=_MANY, description="Ids of runs")],
+    key: Annotated[list[str], Query(min_length=1, max_length=_MANY, description="Metric keys")],
+    x: Annotated[Literal["step", "time", "relative"], Query(description="The wanted x axis")] = (
+        "step"
+    ),
+    max_points: Annotated[
+        int, Query(ge=4, le=10_000, description="Longer series are thinned to this")
+    ] = 1_000,
+    since: Annotated[
+        list[str] | None,
+        Query(max_length=_MANY * _MANY, description="Cursors of answers before: only what is new"),
+    ] = None,
+) -> SeriesListAnswer:
+    """Columns of the series of these keys in these runs, those without points left out."""
+    found = [await runs.get(session, slug) for slug in dict.fromkeys(run)]
+    views = await service.read_series(
+        session, found, list(dict.fromkeys(key)), x=x, max_points=max_points, since=since or ()
+    )
+    return SeriesListAnswer.model_construct(series=[SeriesAnswer.of(view, x) for view in views])
+
+
+@router.post(
+    "/runs/{run_id}/metrics",
+    max_body_size=SENT_BYTES,
+    openapi_extra={"requestBody": {"required": True, "content": _SHAPES}},
+)
+async def push_metrics(
+    run_id: str, request: Request, _caller: Writer, session: Writing
+) -> AcceptedAnswer:
+    """Stores points: all of the body or, if any is wrong, none. Takes `Content-Encoding: gzip`."""
+    body = await read_body(request, max_bytes=UNPACKED_BYTES)
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    read = partial(
+        read_points, body, is_lines=media_type in _LINES, received_at=utcnow().timestamp()
+    )
+    # In a thread: reading a large body would hold up all other requests.
+    points = await asyncio.to_thread(read)
+    run = await runs.get(session, run_id)
+    if run.deleted_at is not None:
+        raise Conflict(f"run {run.slug} is deleted: restore it before pushing to it")
+    attempt = run.attempts[-1].number if run.attempts else 1
+    return AcceptedAnswer(accepted=await service.ingest(session, run.id, attempt, points))

@@ -1,0 +1,52 @@
+"""Log lines of the service: text for people or JSON for machines, always on stderr."""
+
+import logging
+import sys
+from typing import TextIO
+
+import structlog
+from structlog.typing import Processor
+
+_QUIET = ("aiosqlite", "asyncio", "httpcore", "httpx", "PIL", "uvicorn.access")
+
+
+def configure(level: str, shape: str, stream: TextIO | None = None) -> None:
+    """Sets up logging of this process. `shape` is `text` or `json`; replaces an earlier set-up.
+
+    Fields bound by `structlog.contextvars` (request id, run, attempt) are on each line, also on
+    those of libraries, which use the standard library's loggers.
+    """
+    target = stream or sys.stderr
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.ExtraAdder(),
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    handler = logging.StreamHandler(target)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                *_last(shape, is_terminal=target.isatty()),
+            ],
+        )
+    )
+    logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
+    for name in _QUIET:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+
+
+def _last(shape: str, *, is_terminal: bool) -> list[Processor]:
+    if shape == "json":
+        return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    plain = structlog.dev.plain_traceback
+    return [structlog.dev.ConsoleRenderer(colors=is_terminal, exception_formatter=plain)]

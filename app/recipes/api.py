@@ -1,0 +1,37 @@
+"""JSON API of recipes, and of configs before they are launched."""
+
+from fastapi import APIRouter
+
+from app.api.deps import Reader, Reading
+from app.api.schemas import Listing
+from app.clusters import service as clusters
+from app.recipes import service
+from app.recipes.schemas import ConfigBody, RecipeAnswer, RenderAnswer, ValidationAnswer
+
+router = APIRouter(tags=["recipes and configs"])
+
+
+@router.get("/recipes")
+async def list_recipes(_caller: Reader) -> Listing[RecipeAnswer]:
+    """All recipes with the fields of their forms."""
+    return Listing(items=[RecipeAnswer.of(recipe) for recipe in service.list_all()])
+
+
+@router.get("/recipes/{name}")
+async def get_recipe(name: str, _caller: Reader) -> RecipeAnswer:
+    return RecipeAnswer.of(service.get(name))
+
+
+@router.post("/configs/validate")
+async def validate_config(body: ConfigBody, _caller: Reader, session: Reading) -> ValidationAnswer:
+    """Everything that would stop a launch, and what is worth a second look. Changes nothing."""
+    if body.cluster is not None:
+        await clusters.get(session, body.cluster)
+    return ValidationAnswer.of(service.validate(service.get(body.recipe), body.config))
+
+
+@router.post("/configs/render")
+async def render_config(body: ConfigBody, _caller: Reader) -> RenderAnswer:
+    """The exact files that a run of this config submits. The same config, the same bytes."""
+    values = service.resolve(body.recipe, body.config)
+    return RenderAnswer.model_validate(service.render(service.get(body.recipe), values))
