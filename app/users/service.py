@@ -7,7 +7,6 @@ import hashlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -121,7 +120,7 @@ async def create_token(
     *,
     name: str,
     scope: Scope,
-    user_id: UUID | None = None,
+    user: User | None = None,
     expires_at: datetime | None = None,
     now: datetime | None = None,
 ) -> tuple[ApiToken, str]:
@@ -134,7 +133,7 @@ async def create_token(
         prefix=secret[:_SHOWN_LENGTH],
         secret_hash=_hash(secret),
         scope=scope.value,
-        user_id=user_id,
+        user_id=user.id if user else None,
         created_at=at,
         expires_at=expires_at,
     )
