@@ -45,6 +45,14 @@ def test_extending_equals_the_whole(direction: Direction, values: list[float], c
     assert summarise(rest, direction=direction).merge(first, direction=direction) == whole
 
 
+def test_merging_interleaved_parts_keeps_the_first_best_step() -> None:
+    outer = summarise(Columns.of([(1, 9.0, 0.0), (10, 2.0, 0.0)]), direction=Direction.MAX)
+    inner = summarise(Columns.of([(5, 9.0, 0.0)]), direction=Direction.MAX)
+    merged = inner.merge(outer, direction=Direction.MAX)
+
+    assert (merged.best_step, merged.last_step, merged.last, merged.count) == (1, 10, 2.0, 3)
+
+
 @pytest.mark.parametrize("steps", [[5], [7, 6], [6, 6]])
 def test_points_that_do_not_continue_are_noticed(steps: list[int]) -> None:
     summary = summarise(columns([1.0] * 6), direction=Direction.MAX)

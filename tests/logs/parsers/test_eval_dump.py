@@ -68,6 +68,7 @@ def test_damaged_lines_are_counted_and_cost_only_themselves() -> None:
         ("/r/dumped_evals/global_step_40_evals/", 40),
         ("/r/dumped_evals/global_step_40_evals/unknown.jsonl", 40),
         ("/r/global_step_9_evals/dumped_evals/global_step_4_evals/unknown.jsonl", 4),
+        ("/r/global_step_9_evals/global_step_4_evals", 4),
         ("/r/global_step_9/dumped_evals/eval_only/unknown.jsonl", None),
         ("/r/global_step_9_evals/x/y.jsonl", None),
         ("", None),

@@ -144,6 +144,15 @@ def test_a_header_that_lost_its_prefix_to_a_progress_bar() -> None:
         assert [block.values for block in parse(log).blocks] == [{"a": 1}]
 
 
+def test_the_first_line_decides_whose_block_a_bare_header_opened() -> None:
+    opened = RAY + b"\n" + coloured(b"Step 3: ") + b"\n"
+    from_task = opened + RAY + b"{'a': 1,\n" + b" 'stolen': 1}\n" + RAY + b" 'b': 2}\n"
+    from_driver = opened + b"{'a': 1,\n" + RAY + b" 'stolen': 1}\n" + b" 'b': 2}\n"
+
+    for log in (from_task, from_driver):
+        assert [block.values for block in parse(log).blocks] == [{"a": 1, "b": 2}]
+
+
 def test_a_new_header_replaces_a_block_that_never_ended() -> None:
     log = b"\n".join([PLAIN_HEADER, b"{'a': 1,", PLAIN_HEADER, b"{'b': 2}", b""])
 
