@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from app.web.ansi import Piece
+from app.clusters.contexts import ClusterLine
 from app.web.forms import FormField
 from app.web.paging import Pager
 from app.web.svg import MazePicture
@@ -85,28 +85,14 @@ class RunsPage:
     live_url: str
     """Where the table's newer form comes from; the same page."""
     pager: Pager
-    cluster: "ClusterLine"
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterLine:
-    """The embedded cluster in one line. `status` as in `ClusterStatus`."""
-
-    slug: str
-    name: str
-    status: str
-    message: str
-    observed_at: datetime | None
-    running_count: int
-    queued_count: int
-    limit: int
+    cluster: ClusterLine | None
 
 
 @dataclass(frozen=True, slots=True)
 class StartPage:
     """Nothing was launched yet."""
 
-    cluster: ClusterLine
+    cluster: ClusterLine | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +119,21 @@ class NewRunPage:
     groups: list[FormGroup]
     problems: list[tuple[str, str]]
     warnings: list[str]
-    cluster: ClusterLine
+    cluster: ClusterLine | None
     expected: str
     """How long such a run takes, in words; empty where nobody knows."""
     needs: str
     """What it asks of the cluster, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionPart:
+    """The panel beside the form: whether a run would start at once."""
+
+    cluster: ClusterLine | None
+    expected: str
+    needs: str
+    warnings: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +208,6 @@ class ChartCard:
     unit: str
     last: float | None
     url: str
-    data_url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +227,8 @@ class ChartsPage:
     """The hero's numbers as a table, newest first."""
     grid: MazeGrid | None
     groups: list[ChartGroup]
+    points_url: str
+    """Points of the charts named by `key`, as JSON."""
     stream_url: str
     """Server-sent events of this run, or empty when it has ended."""
 
@@ -242,6 +239,12 @@ class StatusPart:
 
     head: RunHead
     figures: list[Figure]
+
+
+@dataclass(frozen=True, slots=True)
+class ChartsPart:
+    head: RunHead
+    groups: list[ChartGroup]
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,8 +260,8 @@ class ChartPage:
     head: RunHead
     card: ChartCard
     data: dict[str, object]
-    rows: list[tuple[int, float | None, int]]
-    """(step, value or None for not finite, attempt), newest first."""
+    rows: list[tuple[int, float]]
+    """(step, value), newest first."""
     sampled: bool
     """Whether points were left out to fit the picture."""
 
@@ -266,7 +269,8 @@ class ChartPage:
 @dataclass(frozen=True, slots=True)
 class LogLine:
     number: int
-    pieces: list[Piece]
+    pieces: list[tuple[str, str]]
+    """(class names, text) of each stretch of one style."""
     is_step: bool
     """Whether a training step begins here; marked in the gutter."""
 
@@ -276,12 +280,13 @@ class LogPage:
     head: RunHead
     lines: list[LogLine]
     total_lines: int
-    attempt: int | None
     attempts: list[Tab]
     older_url: str
     newer_url: str
     whole_url: str
+    """The log as it was written, as a file."""
     stream_url: str
+    """New lines as server-sent events; empty when none can come or an older part is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,4 +351,4 @@ class StopPage:
     """Asks once before a run is stopped, for readers without JavaScript."""
 
     head: RunHead
-    consequences: list[str] = field(default_factory=list)
+    consequences: list[str]

@@ -125,7 +125,7 @@ async def active_by_cluster(session: AsyncSession) -> dict[UUID, int]:
         .where(Run.status.in_(_ACTIVE), Run.cluster_id.is_not(None), Run.deleted_at.is_(None))
         .group_by(Run.cluster_id)
     )
-    return dict((await session.execute(query)).tuples())
+    return dict((await session.execute(query)).tuples().all())
 
 
 async def queued_by_cluster(session: AsyncSession) -> dict[UUID, list[UUID]]:
@@ -151,7 +151,7 @@ async def count_by_experiment(
         .where(Run.experiment_id.in_(experiment_ids), Run.deleted_at.is_(None))
         .group_by(Run.experiment_id)
     )
-    return dict((await session.execute(query)).tuples())
+    return dict((await session.execute(query)).tuples().all())
 
 
 async def newest_attempt_number(session: AsyncSession, run_id: UUID) -> int:

@@ -1,0 +1,53 @@
+"""The page of clusters: state, version, machines, as the worker last saw them."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse
+
+from app.clusters import service
+from app.clusters.contexts import ClusterCard, ClustersPage, NodeRow, cluster_line
+from app.models import Cluster
+from app.runs import service as runs
+from app.web.deps import SignedIn, Store
+from app.web.htmx import HtmxRequest
+from app.web.templating import fragment, page
+
+router = APIRouter()
+
+
+@router.get("/clusters")
+async def list_clusters(
+    request: Request, store: Store, htmx: HtmxRequest, _viewer: SignedIn
+) -> HTMLResponse:
+    async with store.read() as session:
+        found = await service.list_all(session)
+        loads = await runs.loads(session)
+        workers = await service.list_workers(session)
+    cards = [_card(row, loads.get(row.id, runs.ClusterLoad())) for row in found]
+    context = ClustersPage(cards, len(workers))
+    if htmx.is_fragment:
+        return fragment(request, "clusters/_cards.html", context)
+    return page(request, "clusters/list.html", context)
+
+
+def _card(cluster: Cluster, load: runs.ClusterLoad) -> ClusterCard:
+    nodes = [_node(row) for row in cluster.details.get("nodes", [])]
+    return ClusterCard(
+        line=cluster_line(cluster, load),
+        kind=cluster.kind,
+        ray_version=str(cluster.details.get("ray_version", "")),
+        nodes=nodes,
+    )
+
+
+def _node(row: dict[str, Any]) -> NodeRow:
+    return NodeRow(
+        name=str(row.get("hostname") or row.get("address") or row.get("node_id", "")),
+        is_head=bool(row.get("is_head")),
+        is_alive=bool(row.get("is_alive")),
+        cpu_count=float(row.get("cpu_count", 0)),
+        cpu_percent=float(row.get("cpu_percent", 0)),
+        memory_used_bytes=int(row.get("memory_used_bytes", 0)),
+        memory_total_bytes=int(row.get("memory_total_bytes", 0)),
+    )

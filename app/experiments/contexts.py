@@ -1,0 +1,38 @@
+"""What the pages about experiments are given."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.runs.contexts import RunRow
+from app.web.paging import Pager
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentRow:
+    slug: str
+    name: str
+    recipe: str
+    """Empty for experiments whose runs are fed from outside."""
+    version: int | None
+    run_count: int
+    tags: list[str]
+    owner: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentsPage:
+    rows: list[ExperimentRow]
+    pager: Pager
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentPage:
+    """`query` and `status` are those of the runs table: no filter here."""
+
+    experiment: ExperimentRow
+    hypothesis: str
+    rows: list[RunRow]
+    pager: Pager
+    query: str = ""
+    status: str = ""

@@ -1,0 +1,78 @@
+"""Pages about experiments: the list, and one with its runs."""
+
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse
+
+from app.clock import utcnow
+from app.experiments import service
+from app.experiments.contexts import ExperimentPage, ExperimentRow, ExperimentsPage
+from app.metrics import service as metrics
+from app.models import Config, Experiment
+from app.runs import service as runs
+from app.runs.loading import load_of
+from app.runs.views import run_row
+from app.web.deps import SignedIn, Store
+from app.web.htmx import HtmxRequest
+from app.web.paging import pager
+from app.web.templating import fragment, page
+
+router = APIRouter()
+PAGE_SIZE = 50
+
+
+@router.get("/experiments")
+async def list_experiments(
+    request: Request, store: Store, _viewer: SignedIn, cursor: str | None = None
+) -> HTMLResponse:
+    async with store.read() as session:
+        found = await service.list_page(session, limit=PAGE_SIZE, cursor=cursor)
+        configs = await service.newest_configs(session, found.items)
+        counts = await runs.count_by_experiment(session, found.items)
+    context = ExperimentsPage(
+        rows=[_row(row, configs.get(row.id), counts.get(row.id, 0)) for row in found.items],
+        pager=pager("/experiments", {}, cursor=cursor, next_cursor=found.next_cursor),
+    )
+    return page(request, "experiments/list.html", context)
+
+
+@router.get("/experiments/{slug}")
+async def show_experiment(
+    request: Request,
+    slug: str,
+    store: Store,
+    htmx: HtmxRequest,
+    _viewer: SignedIn,
+    cursor: str | None = None,
+) -> HTMLResponse:
+    async with store.read() as session:
+        experiment = await service.get(session, slug)
+        config = await service.newest_config(session, experiment)
+        counts = await runs.count_by_experiment(session, [experiment])
+        found = await runs.list_page(session, limit=PAGE_SIZE, cursor=cursor, experiment=experiment)
+        solved = await metrics.list_solve_counts(session, found.items)
+        loads = await runs.loads(session)
+    now = utcnow()
+    context = ExperimentPage(
+        experiment=_row(experiment, config, counts.get(experiment.id, 0)),
+        hypothesis=experiment.hypothesis,
+        rows=[
+            run_row(run, solved.get(run.id, []), load_of(run, loads), now) for run in found.items
+        ],
+        pager=pager(f"/experiments/{slug}", {}, cursor=cursor, next_cursor=found.next_cursor),
+    )
+    if htmx.is_fragment:
+        return fragment(request, "runs/_table.html", context)
+    return page(request, "experiments/show.html", context)
+
+
+def _row(experiment: Experiment, config: Config | None, run_count: int) -> ExperimentRow:
+    return ExperimentRow(
+        slug=experiment.slug,
+        name=experiment.name,
+        recipe=config.recipe if config else "",
+        version=config.version if config else None,
+        run_count=run_count,
+        tags=experiment.tags,
+        owner=experiment.owner,
+        created_at=experiment.created_at,
+    )

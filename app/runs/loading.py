@@ -1,0 +1,32 @@
+"""What several pages about runs read first."""
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from app.clusters import service as clusters
+from app.clusters.contexts import ClusterLine, cluster_line
+from app.db import ReadSession
+from app.models import Run
+from app.runs import service, views
+from app.runs.contexts import RunHead
+from app.runs.service import ClusterLoad
+
+
+async def load_head(session: ReadSession, slug: str, *, tab: str = "") -> tuple[Run, RunHead]:
+    """A run and the top of its pages. Raises `NotFound`."""
+    run = await service.get(session, slug)
+    return run, views.run_head(run, load=load_of(run, await service.loads(session)), tab=tab)
+
+
+async def embedded_line(session: ReadSession) -> ClusterLine | None:
+    """The cluster that runs go to unless told otherwise; None before the worker made its row."""
+    loads = await service.loads(session)
+    for cluster in await clusters.list_all(session):
+        if cluster.slug == clusters.EMBEDDED:
+            return cluster_line(cluster, loads.get(cluster.id, ClusterLoad()))
+    return None
+
+
+def load_of(run: Run, loads: Mapping[UUID, ClusterLoad]) -> ClusterLoad:
+    """What the run's cluster is busy with."""
+    return loads.get(run.cluster_id, ClusterLoad()) if run.cluster_id else ClusterLoad()

@@ -1,0 +1,15 @@
+"""A stored log line as pages show it: colours as class names, training steps marked."""
+
+import re
+
+from app.logs import ansi
+from app.logs.chunks import LogLine as StoredLine
+from app.runs.contexts import LogLine
+
+_STEP = re.compile(r"- Step \d+: ?$")
+
+
+def show(line: StoredLine) -> LogLine:
+    pieces = ansi.segments(line.text)
+    is_step = bool(_STEP.search("".join(text for _, text in pieces)))
+    return LogLine(line.number, pieces, is_step)

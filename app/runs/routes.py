@@ -1,0 +1,162 @@
+"""Pages about runs: start, the table, one run with its live parts, stop."""
+
+from typing import Annotated
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from app.clock import utcnow
+from app.errors import Conflict
+from app.metrics import service as metrics
+from app.models import RunStatus
+from app.runs import service, views
+from app.runs.contexts import (
+    ChartsPage,
+    ChartsPart,
+    MazesPart,
+    RunsPage,
+    StartPage,
+    StatusChip,
+    StatusPart,
+    StopPage,
+)
+from app.runs.loading import embedded_line, load_head, load_of
+from app.runs.states import ENDED
+from app.web.deps import SignedIn, Store
+from app.web.flash import flash
+from app.web.htmx import HtmxRequest
+from app.web.paging import pager
+from app.web.templating import fragment, page
+
+router = APIRouter()
+PAGE_SIZE = 50
+_ACTIVE = "active"
+_CHIPS = (
+    ("All", "", ()),
+    ("Active", _ACTIVE, tuple(status for status in RunStatus if status not in ENDED)),
+    ("Succeeded", "succeeded", (RunStatus.SUCCEEDED,)),
+    ("Failed", "failed", (RunStatus.FAILED, RunStatus.LOST)),
+    ("Stopped", "stopped", (RunStatus.STOPPED,)),
+)
+_STATUSES = {value: statuses for _, value, statuses in _CHIPS}
+
+
+@router.get("/")
+async def start(request: Request, store: Store, _viewer: SignedIn) -> Response:
+    async with store.read() as session:
+        if await service.count(session):
+            return RedirectResponse("/runs", 303)
+        line = await embedded_line(session)
+    return page(request, "runs/start.html", StartPage(line))
+
+
+@router.get("/runs")
+async def list_runs(
+    request: Request,
+    store: Store,
+    htmx: HtmxRequest,
+    _viewer: SignedIn,
+    q: Annotated[str, Query(max_length=200)] = "",
+    status: str = "",
+    cursor: str | None = None,
+) -> HTMLResponse:
+    statuses = _STATUSES.get(status, ())
+    async with store.read() as session:
+        found = await service.list_page(
+            session, limit=PAGE_SIZE, cursor=cursor, text=q, statuses=statuses
+        )
+        counts = await metrics.list_solve_counts(session, found.items)
+        loads = await service.loads(session)
+        line = await embedded_line(session)
+    now = utcnow()
+    query = {"q": q, "status": status if statuses else ""}
+    context = RunsPage(
+        rows=[
+            views.run_row(run, counts.get(run.id, []), load_of(run, loads), now)
+            for run in found.items
+        ],
+        chips=[_chip(title, value, query) for title, value, _ in _CHIPS],
+        query=q,
+        status=query["status"],
+        live_url=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
+        pager=pager("/runs", query, cursor=cursor, next_cursor=found.next_cursor),
+        cluster=line,
+    )
+    if htmx.is_fragment:
+        return fragment(request, "runs/_table.html", context)
+    return page(request, "runs/list.html", context)
+
+
+@router.get("/runs/{slug}")
+async def show(request: Request, slug: str, store: Store, _viewer: SignedIn) -> HTMLResponse:
+    async with store.read() as session:
+        run, head = await load_head(session, slug, tab="Charts")
+        counts = (await metrics.list_solve_counts(session, [run])).get(run.id, [])
+        newest = await metrics.find_newest_evaluation(session, run)
+        series = await metrics.list_series(session, run)
+    context = ChartsPage(
+        head=head,
+        figures=views.figures(run, counts, utcnow()),
+        hero=views.hero_data(run, counts),
+        hero_rows=[(c.step, views.rate_figure(c.solved, c.n)) for c in reversed(counts)],
+        grid=views.maze_grid(newest) if newest else None,
+        groups=views.chart_groups(run, series),
+        points_url=f"/runs/{run.slug}/points",
+        stream_url=f"/runs/{run.slug}/stream" if head.is_live else "",
+    )
+    return page(request, "runs/show.html", context)
+
+
+@router.get("/runs/{slug}/status")
+async def status_part(request: Request, slug: str, store: Store, _viewer: SignedIn) -> HTMLResponse:
+    """The live part at the top of a run's pages."""
+    async with store.read() as session:
+        run, head = await load_head(session, slug)
+        counts = (await metrics.list_solve_counts(session, [run])).get(run.id, [])
+    return fragment(
+        request, "runs/_head.html", StatusPart(head, views.figures(run, counts, utcnow()))
+    )
+
+
+@router.get("/runs/{slug}/charts")
+async def charts_part(request: Request, slug: str, store: Store, _viewer: SignedIn) -> HTMLResponse:
+    """The cards of all charts, asked for again when a run logs a metric for the first time."""
+    async with store.read() as session:
+        run, head = await load_head(session, slug)
+        series = await metrics.list_series(session, run)
+    context = ChartsPart(head, views.chart_groups(run, series))
+    return fragment(request, "runs/_charts.html", context)
+
+
+@router.get("/runs/{slug}/mazes")
+async def mazes_part(request: Request, slug: str, store: Store, _viewer: SignedIn) -> HTMLResponse:
+    """The newest evaluation as a grid of mazes."""
+    async with store.read() as session:
+        run, head = await load_head(session, slug)
+        newest = await metrics.find_newest_evaluation(session, run)
+    context = MazesPart(head, views.maze_grid(newest) if newest else None)
+    return fragment(request, "runs/_mazes.html", context)
+
+
+@router.get("/runs/{slug}/stop")
+async def ask_stop(request: Request, slug: str, store: Store, _viewer: SignedIn) -> HTMLResponse:
+    async with store.read() as session:
+        run, head = await load_head(session, slug)
+    if not head.can_stop:
+        raise Conflict(f"run {run.slug} cannot be stopped: it is {run.status} already")
+    return page(request, "runs/stop.html", StopPage(head, views.stop_consequences(run)))
+
+
+@router.post("/runs/{slug}/stop")
+async def stop(slug: str, store: Store, viewer: SignedIn) -> Response:
+    async with store.write() as session:
+        run = await service.get(session, slug)
+        await service.request_stop(session, run, actor=viewer.name)
+    return flash(RedirectResponse(f"/runs/{slug}", 303), "run-stopping")
+
+
+def _chip(title: str, value: str, query: dict[str, str]) -> StatusChip:
+    kept = {name: text for name, text in (query | {"status": value}).items() if text}
+    url = "/runs" + ("?" + urlencode(kept) if kept else "")
+    return StatusChip(title, url, is_current=query["status"] == value)

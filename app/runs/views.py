@@ -1,0 +1,348 @@
+"""Builds what the pages about runs show, from rows that services return. Reads no database."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from itertools import pairwise
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+from app.clusters.contexts import cluster_line
+from app.metrics.charts import ChartSpec, charts_for
+from app.metrics.service import SeriesView, SolveCount
+from app.metrics.statistics import wilson_interval
+from app.models import Config, Event, MetricSeries, Run, TrainingEvaluation
+from app.recipes import service as recipes
+from app.recipes.model import Recipe
+from app.runs.contexts import (
+    AttemptRow,
+    ChartCard,
+    ChartGroup,
+    Condition,
+    ConfigGroup,
+    ConfigRow,
+    Failure,
+    Figure,
+    MazeCell,
+    MazeGrid,
+    RateFigure,
+    RunHead,
+    RunRow,
+    Tab,
+    TimelineEvent,
+)
+from app.runs.service import ClusterLoad
+from app.runs.states import ENDED
+from app.runs.words import ends_at, seconds_taken, status_words
+from app.web.filters import duration, number, percent
+from app.web.forms import as_text
+from app.web.svg import maze_picture, sparkline
+
+SolveCounts = Sequence[SolveCount]
+"""The evaluations of a run by step."""
+
+_COLOURS = 10
+_UNITS = {"share": "", "seconds": "s"}
+_TABS = (("Charts", ""), ("Log", "/log"), ("Config", "/config"), ("Timeline", "/timeline"))
+_STATUS_EVENTS = ("status", "attempt_status")
+_EVENT_TITLES = {
+    "created": "Created",
+    "stop_requested": "Stop asked for",
+    "resume_requested": "Resume asked for",
+    "deleted": "Deleted",
+    "restored": "Restored",
+}
+
+
+def colour_of(run: Run) -> int:
+    """0 to 9, the same for a run on every page."""
+    return run.id.int % _COLOURS
+
+
+def rate_figure(solved: int, n: int) -> RateFigure:
+    low, high = wilson_interval(solved, n)
+    return RateFigure(solved, n, solved / n if n else 0.0, low, high)
+
+
+def best_rate(counts: SolveCounts) -> RateFigure | None:
+    """The evaluation with the largest solve rate; the first of equals."""
+    if not counts:
+        return None
+    best = max(counts, key=_share)
+    return rate_figure(best.solved, best.n)
+
+
+def run_row(run: Run, counts: SolveCounts, load: ClusterLoad, now: datetime) -> RunRow:
+    return RunRow(
+        slug=run.slug,
+        name=run.name,
+        colour=colour_of(run),
+        experiment_name=run.experiment.name,
+        status=run.status,
+        reason=_reason(run, load),
+        conditions=conditions(run),
+        best=best_rate(counts),
+        spark=sparkline([_share(count) for count in counts]) if len(counts) > 1 else "",
+        step=run.step,
+        total_steps=run.total_steps,
+        cluster_name=run.cluster.name if run.cluster else "",
+        owner=run.owner,
+        started_at=run.started_at,
+        duration_seconds=seconds_taken(run, now),
+        is_live=run.status not in ENDED,
+    )
+
+
+def run_head(run: Run, *, load: ClusterLoad, tab: str) -> RunHead:
+    """`tab` is the title of the tab that is open, or empty."""
+    is_live = run.status not in ENDED
+    return RunHead(
+        slug=run.slug,
+        name=run.name,
+        colour=colour_of(run),
+        experiment_slug=run.experiment.slug,
+        experiment_name=run.experiment.name,
+        status=run.status,
+        words=status_words(run, position=load.position(run.id)),
+        ends_at=ends_at(run),
+        conditions=conditions(run),
+        cluster=cluster_line(run.cluster, load) if run.cluster else None,
+        is_live=is_live,
+        can_stop=is_live and run.origin == "submitted" and run.desired_status != "stop",
+        failure=_failure(run),
+        tabs=[
+            Tab(title, f"/runs/{run.slug}{path}", is_current=title == tab) for title, path in _TABS
+        ],
+    )
+
+
+def conditions(run: Run) -> list[Condition]:
+    return [
+        Condition(
+            kind=str(item.get("kind", "")),
+            since=_time(item.get("since")),
+            message=str(item.get("message", "")),
+        )
+        for item in run.conditions
+    ]
+
+
+def figures(run: Run, counts: SolveCounts, now: datetime) -> list[Figure]:
+    """The numbers under the title: best, newest and first solve rate, step, pace, duration."""
+    found = _rate_figures(counts)
+    if run.step is not None:
+        total = f"of {run.total_steps:,}" if run.total_steps else ""
+        found.append(Figure("Step", number(run.step), total))
+    if run.seconds_per_step:
+        found.append(Figure("A step takes", duration(run.seconds_per_step), title="Median"))
+    taken = seconds_taken(run, now)
+    if taken is not None:
+        found.append(Figure("Duration", duration(taken)))
+    return found
+
+
+def maze_grid(evaluation: TrainingEvaluation) -> MazeGrid:
+    """Raises `ValueError` for an environment without mazes."""
+    cells = [_cell(evaluation.env_id, item) for item in evaluation.items]
+    limit = f", at most {evaluation.max_turns} turns" if evaluation.max_turns else ""
+    passed = f"pass_at_1 {evaluation.passed_count}/{evaluation.n}"
+    return MazeGrid(
+        step=evaluation.step,
+        rate=rate_figure(evaluation.solved_count, evaluation.n),
+        note=f"{evaluation.n} mazes of {evaluation.env_id}{limit} · {passed}",
+        cells=cells,
+    )
+
+
+def hero_data(run: Run, counts: SolveCounts) -> dict[str, object]:
+    """The solve rate with its interval for `charts.js`, as columns of equal length."""
+    rates = [rate_figure(count.solved, count.n) for count in counts]
+    return {
+        "colour": colour_of(run),
+        "total_steps": run.total_steps,
+        "step": [count.step for count in counts],
+        "solved": [rate.solved for rate in rates],
+        "n": [rate.n for rate in rates],
+        "low": [round(rate.low, 4) for rate in rates],
+        "high": [round(rate.high, 4) for rate in rates],
+        "resumed": [b.step for a, b in pairwise(counts) if b.attempt > a.attempt],
+    }
+
+
+def attempts(run: Run, now: datetime) -> list[AttemptRow]:
+    return [
+        AttemptRow(
+            number=row.number,
+            submission_id=row.submission_id,
+            status=row.status,
+            started_at=row.started_at,
+            duration_seconds=((row.ended_at or now) - row.started_at).total_seconds()
+            if row.started_at
+            else None,
+            exit_code=row.exit_code,
+        )
+        for row in run.attempts
+    ]
+
+
+def timeline(events: Sequence[Event]) -> list[TimelineEvent]:
+    """Newest first."""
+    return [
+        TimelineEvent(
+            at=event.at,
+            actor=event.actor,
+            title=_event_title(event),
+            status=event.to_status if event.kind in _STATUS_EVENTS else None,
+            message=event.message,
+        )
+        for event in reversed(events)
+    ]
+
+
+def chart_groups(run: Run, series: Sequence[MetricSeries]) -> list[ChartGroup]:
+    """A card for each key but the hero's, in the groups and order of `metrics.charts`."""
+    last = {row.key: row.last for row in series}
+    cards: dict[str, list[ChartCard]] = {}
+    for spec in charts_for(last):
+        if not spec.is_hero:
+            cards.setdefault(spec.group.label, []).append(chart_card(run, spec, last[spec.key]))
+    return [ChartGroup(title, found) for title, found in cards.items()]
+
+
+def chart_card(run: Run, spec: ChartSpec, last: float | None) -> ChartCard:
+    return ChartCard(
+        key=spec.key,
+        title=spec.title,
+        unit=_UNITS.get(spec.unit, spec.unit),
+        last=last,
+        url=f"/runs/{run.slug}/charts/{quote(spec.key)}",
+    )
+
+
+def points(view: SeriesView) -> dict[str, object]:
+    """A series as JSON columns. Values that are not finite are null, and told in `odd`."""
+    values = view.columns.values
+    finite = np.isfinite(values)
+    return {
+        "key": view.key,
+        "attempt": view.attempt,
+        "step": view.columns.steps.tolist(),
+        "value": [v if ok else None for v, ok in zip(values.tolist(), finite, strict=True)],
+        "odd": [
+            [step, number(value)]
+            for step, value in zip(
+                view.columns.steps[~finite].tolist(), values[~finite].tolist(), strict=True
+            )
+        ],
+        "is_new": view.is_new,
+        "cursor": view.cursor,
+    }
+
+
+def config_groups(values: Mapping[str, Any], recipe: Recipe | None) -> list[ConfigGroup]:
+    """The config in the groups of its recipe's form; keys that it does not have come last."""
+    left = dict(values)
+    groups = []
+    for group in recipe.groups if recipe else ():
+        rows = [
+            ConfigRow(f.key, f.label, as_text(left.pop(f.key)), as_text(f.default))
+            for f in group.fields
+            if f.key in left
+        ]
+        groups.append(ConfigGroup(group.title, rows))
+    if left:
+        rest = [ConfigRow(key, key, as_text(value), None) for key, value in left.items()]
+        groups.append(ConfigGroup("Other", rest))
+    return groups
+
+
+def script(config: Config, recipe: Recipe | None) -> str:
+    """The script of the job as it is rendered; empty for runs that others execute."""
+    if recipe is None:
+        return ""
+    rendered = recipes.render(recipe, config.values)
+    return "\n".join(rendered.files.values())
+
+
+def stop_consequences(run: Run) -> list[str]:
+    """What stopping does, before it is done."""
+    if run.status == "queued":
+        return ["It has not started. It leaves the queue and trains nothing."]
+    step = f" at step {run.step:,}" if run.step is not None else ""
+    return [
+        f"It saves a checkpoint{step} and ends; it can be resumed from there.",
+        "Its charts, log and config stay.",
+    ]
+
+
+def _rate_figures(counts: SolveCounts) -> list[Figure]:
+    if not counts:
+        return []
+    rows = (
+        ("Best solve rate", max(counts, key=_share)),
+        ("Newest", counts[-1]),
+        ("Before training" if counts[0].step == 0 else f"At step {counts[0].step}", counts[0]),
+    )
+    return [_rate_figure(label, count) for label, count in rows]
+
+
+def _rate_figure(label: str, count: SolveCount) -> Figure:
+    rate = rate_figure(count.solved, count.n)
+    return Figure(
+        label,
+        f"{count.solved}/{count.n}",
+        f"{percent(rate.rate)} [{rate.interval}]",
+        title=f"At step {count.step}; 95 % Wilson interval {rate.interval} %",
+    )
+
+
+def _share(count: SolveCount) -> float:
+    return count.solved / count.n if count.n else 0.0
+
+
+def _reason(run: Run, load: ClusterLoad) -> str:
+    position = load.position(run.id)
+    if position is not None:
+        return status_words(run, position=position)
+    return run.status_reason if run.status in ENDED else ""
+
+
+def _failure(run: Run) -> Failure | None:
+    found = run.attempts[-1].failure if run.attempts else None
+    if run.status != "failed" or not found:
+        return None
+    evidence = found.get("evidence") or []
+    return Failure(
+        kind=str(found.get("class", "failed")),
+        message=str(found.get("message", "")),
+        evidence=[str(line) for line in (evidence if isinstance(evidence, list) else [evidence])],
+        hint=str(found.get("hint") or ""),
+    )
+
+
+def _cell(env_id: str, item: Mapping[str, Any]) -> MazeCell:
+    seed, solved, turns = int(item["seed"]), bool(item["solved"]), item.get("turns")
+    how = "solved" if solved else "not solved"
+    within = f" in {turns} turns" if turns is not None else ""
+    picture = maze_picture(env_id, seed)
+    return MazeCell(seed, solved, turns, f"Maze {seed}: {how}{within}", picture)
+
+
+def _event_title(event: Event) -> str:
+    if event.reason in _EVENT_TITLES:
+        return _EVENT_TITLES[event.reason]
+    if event.to_status:
+        status = event.to_status.replace("_", " ")
+        of_attempt = event.kind == "attempt_status"
+        return f"Attempt {event.attempt_number}: {status}" if of_attempt else status.capitalize()
+    return (event.reason or event.kind).replace("_", " ").capitalize()
+
+
+def _time(value: object) -> datetime | None:
+    if isinstance(value, datetime):
+        return value
+    try:
+        return datetime.fromisoformat(str(value)) if value else None
+    except ValueError:
+        return None

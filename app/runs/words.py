@@ -1,0 +1,89 @@
+"""What a run's status says in words. Pure: everything it needs is handed in."""
+
+from datetime import datetime, timedelta
+
+from app.models import ClusterStatus, DesiredStatus, Run, RunStatus
+from app.web.filters import duration
+
+_WAITING = {
+    RunStatus.SUBMITTING: "Being handed to the cluster",
+    RunStatus.PENDING: "Accepted by the cluster, starting",
+    RunStatus.WAITING_RETRY: "Waiting before the next attempt",
+}
+_ENDED = {
+    RunStatus.SUCCEEDED: "Finished",
+    RunStatus.FAILED: "Failed",
+    RunStatus.STOPPED: "Stopped",
+    RunStatus.LOST: "Lost: the cluster no longer knows the job",
+}
+
+
+def status_words(run: Run, *, position: int | None) -> str:
+    """One line, such as `Running step 84 of 200 · 0.31 s a step`.
+
+    `position` is the run's place in its cluster's queue, if it waits there.
+    """
+    if run.status is RunStatus.QUEUED:
+        return _queued(run, position)
+    if run.status is RunStatus.STOPPING or _is_asked_to_stop(run):
+        return "Stopping: it saves a checkpoint first" + _step(run, " · at step")
+    if run.status is RunStatus.RUNNING:
+        return _running(run)
+    if run.status in _ENDED:
+        return _ended(run)
+    return _WAITING[run.status]
+
+
+def ends_at(run: Run) -> datetime | None:
+    """When a running run ends at its present pace; None where that is not known."""
+    is_moving = run.status is RunStatus.RUNNING and not _is_asked_to_stop(run)
+    if not is_moving or run.step is None or not run.total_steps or not run.seconds_per_step:
+        return None
+    left = max(0, run.total_steps - run.step) * run.seconds_per_step
+    return (run.progress_at or run.created_at) + timedelta(seconds=left)
+
+
+def seconds_taken(run: Run, now: datetime) -> float | None:
+    """From its start to its end, or until now; None before it starts."""
+    if run.started_at is None:
+        return None
+    return max(0.0, ((run.ended_at or now) - run.started_at).total_seconds())
+
+
+def _queued(run: Run, position: int | None) -> str:
+    if _is_asked_to_stop(run):
+        return "Stopping before it started"
+    cluster = run.cluster
+    if cluster is not None and cluster.status is not ClusterStatus.READY:
+        is_starting = cluster.status is ClusterStatus.STARTING
+        return "Waits for the cluster to start" if is_starting else "Waits for the cluster"
+    if position is None or position <= 1:
+        return "Starts next"
+    return f"Waits, position {position}"
+
+
+def _running(run: Run) -> str:
+    if run.step is None:
+        return f"Running: {run.phase}" if run.phase else "Running: no step yet"
+    of_total = f" of {run.total_steps:,}" if run.total_steps else ""
+    pace = f" · {duration(run.seconds_per_step)} a step" if run.seconds_per_step else ""
+    return f"Running step {run.step:,}{of_total}{pace}"
+
+
+def _ended(run: Run) -> str:
+    if run.status is RunStatus.FAILED and run.status_reason:
+        return run.status_reason
+    taken = ""
+    if run.started_at and run.ended_at:
+        taken = f" after {duration((run.ended_at - run.started_at).total_seconds())}"
+    return _ENDED[run.status] + taken + _step(run, " · at step")
+
+
+def _step(run: Run, lead: str) -> str:
+    if run.step is None:
+        return ""
+    return f"{lead} {run.step:,}" + (f" of {run.total_steps:,}" if run.total_steps else "")
+
+
+def _is_asked_to_stop(run: Run) -> bool:
+    return run.desired_status is DesiredStatus.STOP

@@ -1,0 +1,85 @@
+"""What routes ask for: the database, the person who is signed in."""
+
+from dataclasses import dataclass
+from typing import Annotated
+from urllib.parse import urlencode
+
+from fastapi import Depends, Request
+
+from app.db import Database
+from app.errors import NotSignedIn
+from app.models import User
+from app.settings import Settings
+from app.users import service as users
+
+SESSION_COOKIE = "skydeck_session"
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """The person who looks at a page."""
+
+    user: User
+
+    @property
+    def name(self) -> str:
+        return self.user.name
+
+    @property
+    def is_admin(self) -> bool:
+        return self.user.is_admin
+
+
+def database(request: Request) -> Database:
+    found: Database = request.app.state.database
+    return found
+
+
+def settings(request: Request) -> Settings:
+    found: Settings = request.app.state.settings
+    return found
+
+
+async def signed_in(request: Request) -> Viewer:
+    """The signed-in person. Raises `NotSignedIn`, which pages answer with the sign-in page."""
+    viewer = await find_viewer(request)
+    if viewer is None:
+        raise NotSignedIn("Sign in to see this page.")
+    return viewer
+
+
+async def find_viewer(request: Request) -> Viewer | None:
+    """The signed-in person, or None. Looked up once a request."""
+    if not hasattr(request.state, "viewer"):
+        request.state.viewer = await _look_up(request)
+    viewer: Viewer | None = request.state.viewer
+    return viewer
+
+
+def sign_in_url(request: Request) -> str:
+    """The sign-in page, which leads back to the page that was asked for."""
+    wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    if request.method != "GET" or wanted == "/":
+        return "/sign-in"
+    return "/sign-in?" + urlencode({"next": wanted})
+
+
+def safe_next(path: str) -> str:
+    """A path of this site to go on to; anything that could lead elsewhere becomes `/`."""
+    is_local = path.startswith("/") and not path.startswith(("//", "/\\"))
+    return path if is_local and path.isprintable() and "\\" not in path else "/"
+
+
+async def _look_up(request: Request) -> Viewer | None:
+    secret = request.cookies.get(SESSION_COOKIE)
+    if not secret:
+        return None
+    async with database(request).read() as session:
+        user = await users.find_session(session, secret)
+    return user and Viewer(user)
+
+
+Store = Annotated[Database, Depends(database)]
+Config = Annotated[Settings, Depends(settings)]
+SignedIn = Annotated[Viewer, Depends(signed_in)]
+"""Every page names it, but those that a stranger may see; a test looks at all routes."""

@@ -1,0 +1,36 @@
+"""One sentence after a redirect, shown once in the page's live region.
+
+The cookie holds only the name of a sentence, so a forged cookie can say nothing of its own.
+"""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+COOKIE = "skydeck_flash"
+SENTENCES = {
+    "run-queued": "Run queued. It starts as soon as the cluster is free.",
+    "run-stopping": "Stopping. The run saves a checkpoint first.",
+    "run-stopped": "Run stopped.",
+    "signed-in": "Signed in.",
+    "signed-out": "Signed out.",
+    "token-revoked": "Token revoked. Programs that use it are refused from now on.",
+}
+_SECONDS = 60
+
+
+def flash(response: Response, name: str) -> Response:
+    """Adds the sentence called `name` to the next page. Raises `KeyError` for an unknown one."""
+    if name not in SENTENCES:
+        raise KeyError(name)
+    response.set_cookie(COOKIE, name, max_age=_SECONDS, httponly=True, samesite="lax")
+    return response
+
+
+def read_flash(request: Request) -> str | None:
+    return SENTENCES.get(request.cookies.get(COOKIE, ""))
+
+
+def clear_flash(request: Request, response: Response) -> Response:
+    if COOKIE in request.cookies:
+        response.delete_cookie(COOKIE, httponly=True, samesite="lax")
+    return response

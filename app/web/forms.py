@@ -1,0 +1,72 @@
+"""Form fields as the templates need them: values as typed, with label, help and problem."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from starlette.datastructures import FormData
+
+_NOT_ID = re.compile(r"[^a-zA-Z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class FormField:
+    """One control. `value` is text as typed, so that nothing is lost when it is refused."""
+
+    name: str
+    label: str
+    kind: str
+    """`text`, `number`, `flag` or `choice`."""
+    value: str
+    help: str = ""
+    choices: Sequence[str] = ()
+    problem: str = ""
+    placeholder: str = ""
+
+    @property
+    def id(self) -> str:
+        return "field-" + _NOT_ID.sub("-", self.name).strip("-").lower()
+
+
+def typed_values(form: FormData) -> dict[str, str]:
+    """Each field's last value as text; a flag's hidden `false` comes before its `true`."""
+    return {name: value for name, value in form.multi_items() if isinstance(value, str)}
+
+
+def parse_value(text: str, kind: str) -> object:
+    """The typed value of `text` for a field type of a recipe (`int`, `float`, `bool`, `str`).
+
+    What does not parse stays text, for the recipe's own validation to name what is wrong.
+    """
+    stripped = text.strip()
+    if kind == "bool":
+        return {"true": True, "false": False}.get(stripped.lower(), stripped)
+    if kind in ("int", "float"):
+        try:
+            return int(stripped)
+        except ValueError:
+            pass
+    if kind == "float":
+        try:
+            return float(stripped)
+        except ValueError:
+            pass
+    return stripped
+
+
+def as_text(value: object) -> str:
+    """How a config value is shown in a control."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
+
+
+def group_problems(
+    problems: Mapping[str, str], fields: Sequence[FormField]
+) -> list[tuple[str, str]]:
+    """(control id or empty, sentence) for the summary on top; what fits no field comes last."""
+    by_name = {f.name: f for f in fields}
+    known = [
+        (by_name[n].id, f"{by_name[n].label}: {m}") for n, m in problems.items() if n in by_name
+    ]
+    return known + [("", message) for name, message in problems.items() if name not in by_name]

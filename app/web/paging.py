@@ -1,0 +1,28 @@
+"""Links from one page of a list to the next, by cursor."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+
+@dataclass(frozen=True, slots=True)
+class Pager:
+    """Where a list goes on. `first` is None on the first page, `following` None on the last."""
+
+    first: str | None
+    following: str | None
+
+
+def pager(
+    path: str, query: Mapping[str, str], *, cursor: str | None, next_cursor: str | None
+) -> Pager:
+    """The links of a list at `path` whose filter is `query` (without its cursor)."""
+    kept = {name: value for name, value in query.items() if value and name != "cursor"}
+    return Pager(
+        first=_url(path, kept) if cursor else None,
+        following=_url(path, kept | {"cursor": next_cursor}) if next_cursor else None,
+    )
+
+
+def _url(path: str, query: Mapping[str, str]) -> str:
+    return f"{path}?{urlencode(query)}" if query else path

@@ -1,0 +1,34 @@
+"""The pages of all features, and how they are put onto the application."""
+
+from fastapi import FastAPI
+
+from app.clusters import routes as clusters
+from app.experiments import routes as experiments
+from app.runs import form_routes, routes, stream_routes, tab_routes
+from app.users import routes as users
+from app.web import errors, preferences
+from app.web.assets import HashedStaticFiles
+from app.web.csp import SecurityHeaders
+from app.web.csrf import SameSiteOnly
+
+ROUTERS = (
+    users.router,
+    preferences.router,
+    # Before the run pages: `/runs/new` is no run's slug.
+    form_routes.router,
+    routes.router,
+    tab_routes.router,
+    stream_routes.router,
+    experiments.router,
+    clusters.router,
+)
+
+
+def install(app: FastAPI) -> None:
+    """Adds all pages, static files, security headers and the pages shown for errors."""
+    for router in ROUTERS:
+        app.include_router(router, include_in_schema=False)
+    app.mount("/static", HashedStaticFiles(), name="static")
+    errors.install(app)
+    app.add_middleware(SameSiteOnly)
+    app.add_middleware(SecurityHeaders)

@@ -1,0 +1,163 @@
+"""Renders templates: strict about names, always escaping, with the frame around each page."""
+
+import json
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from fastapi import Request
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.responses import HTMLResponse
+
+from app.clock import utcnow
+from app.settings import ROOT
+from app.web import filters
+from app.web.assets import static_url
+from app.web.flash import clear_flash, read_flash
+from app.web.htmx import vary
+
+THEMES = ("auto", "light", "dark")
+THEME_COOKIE = "skydeck_theme"
+RAIL_COOKIE = "skydeck_rail"
+_KEYS = (
+    (("/",), "Search"),
+    (("g", "r"), "Go to runs"),
+    (("g", "e"), "Go to experiments"),
+    (("g", "v"), "Go to clusters"),
+    (("n",), "New run"),
+    (("f",), "Follow the log"),
+    (("j", "k"), "Next and previous row"),
+    (("?",), "This help"),
+    (("esc",), "Close"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NavItem:
+    """A place in the left rail. `key` is its keyboard shortcut."""
+
+    title: str
+    url: str
+    icon: str
+    key: str
+    is_current: bool = False
+
+
+_NAV = (
+    NavItem("Runs", "/runs", "runs", "g r"),
+    NavItem("Experiments", "/experiments", "experiments", "g e"),
+    NavItem("Clusters", "/clusters", "clusters", "g v"),
+    NavItem("Settings", "/settings", "settings", ""),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What the layout around a page shows."""
+
+    path: str
+    """Path and query of this page, to come back to."""
+    user_name: str
+    theme: str
+    next_theme: str
+    is_rail_closed: bool
+    flash: str | None
+    nav: list[NavItem]
+    keys: tuple[tuple[tuple[str, ...], str], ...] = _KEYS
+
+
+def page(
+    request: Request,
+    template: str,
+    context: Any,
+    *,
+    status: int = 200,
+    headers: dict[str, str] | None = None,
+    **extra: object,
+) -> HTMLResponse:
+    """Renders `template` with its context as `c` and the frame as `frame`.
+
+    The answer is never kept by a cache: it is one person's.
+    """
+    text = ENVIRONMENT.get_template(template).render(c=context, frame=frame(request), **extra)
+    response = HTMLResponse(text, status, headers={"Cache-Control": "no-store", **(headers or {})})
+    clear_flash(request, response)
+    vary(response)
+    return response
+
+
+def fragment(request: Request, template: str, context: Any) -> HTMLResponse:
+    """Renders a part of a page, without its frame; a waiting flash sentence stays waiting."""
+    text = ENVIRONMENT.get_template(template).render(c=context, frame=frame(request))
+    response = HTMLResponse(text, headers={"Cache-Control": "no-store"})
+    vary(response)
+    return response
+
+
+def frame(request: Request) -> Frame:
+    theme = request.cookies.get(THEME_COOKIE, "")
+    theme = theme if theme in THEMES else THEMES[0]
+    path = request.url.path
+    viewer = getattr(request.state, "viewer", None)
+    return Frame(
+        path=path + (f"?{request.url.query}" if request.url.query else ""),
+        user_name=viewer.name if viewer else "",
+        theme=theme,
+        next_theme=THEMES[(THEMES.index(theme) + 1) % len(THEMES)],
+        is_rail_closed=request.cookies.get(RAIL_COOKIE) == "closed",
+        flash=read_flash(request),
+        nav=[replace(item, is_current=_leads_to(item.url, path)) for item in _NAV],
+    )
+
+
+def words(name: str) -> str:
+    """`Waiting retry` of `waiting_retry`."""
+    return name.replace("_", " ").replace("-", " ").capitalize()
+
+
+def to_json(value: object) -> Markup:
+    """JSON for `<script type="application/json">`: no `<` can end the element early."""
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)  # noqa: S704 - escaped on the line above
+
+
+def _leads_to(url: str, path: str) -> bool:
+    return path == url or path.startswith(url + "/")
+
+
+def _relative(then: datetime) -> str:
+    return filters.relative_time(then, utcnow())
+
+
+def _clock(then: datetime) -> str:
+    return then.astimezone(UTC).strftime("%H:%M")
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(ROOT / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals["static"] = static_url
+    environment.filters |= {
+        "relative": _relative,
+        "exact": filters.exact_time,
+        "iso": filters.iso_time,
+        "clock": _clock,
+        "duration": filters.duration,
+        "file_size": filters.file_size,
+        "percent": filters.percent,
+        "number": filters.number,
+        "words": words,
+        "json": to_json,
+    }
+    return environment
+
+
+ENVIRONMENT = _environment()
