@@ -1,0 +1,318 @@
+"""The Python client of the JSON API.
+
+    with Client("http://127.0.0.1:8000", token) as skydeck:
+        experiment = skydeck.create_experiment("Does rank matter?", "embedded-maze-grpo")
+        run = skydeck.create_run(experiment["id"], overrides={"trainer.seed": 1})
+
+Answers are the API's objects as dictionaries; their fields are in its OpenAPI description.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+from uuid import uuid4
+
+import httpx
+
+from app import __version__
+from app.errors import (
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    NotSignedIn,
+    Problem,
+    SkydeckError,
+    TooLarge,
+    Unavailable,
+)
+
+Json = dict[str, Any]
+ENDED = frozenset({"succeeded", "failed", "stopped", "lost"})
+"""Statuses of a run that no longer moves by itself."""
+
+_KINDS: tuple[type[SkydeckError], ...] = (
+    NotFound,
+    Conflict,
+    NotSignedIn,
+    Forbidden,
+    TooLarge,
+    Unavailable,
+)
+_TIMEOUT = httpx.Timeout(30.0, connect=5.0)
+_FOLLOW_SECONDS = 1.0
+_LINES = 1_000
+_PATIENCE = 10
+
+
+class Client:
+    """Each call raises a `SkydeckError`: of the answer's kind, or `Unavailable` without one.
+
+    `renew` is called once for a new token when the present one is not accepted.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        renew: Callable[[], str] | None = None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self.url = url.rstrip("/")
+        self._renew = renew
+        self._http = httpx.Client(
+            base_url=f"{self.url}/api/v1",
+            headers={"User-Agent": f"skydeck/{__version__}"} | _bearer(token),
+            timeout=_TIMEOUT,
+            transport=transport,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._http.close()
+
+    def list_recipes(self) -> list[Json]:
+        return list(self._get("/recipes")["items"])
+
+    def validate(self, recipe: str, config: Mapping[str, Any]) -> Json:
+        return self._post("/configs/validate", {"recipe": recipe, "config": dict(config)})
+
+    def render(self, recipe: str, config: Mapping[str, Any]) -> Json:
+        return self._post("/configs/render", {"recipe": recipe, "config": dict(config)})
+
+    def create_experiment(
+        self,
+        name: str,
+        recipe: str,
+        config: Mapping[str, Any] | None = None,
+        *,
+        hypothesis: str = "",
+        tags: Sequence[str] = (),
+    ) -> Json:
+        body = {"name": name, "recipe": recipe, "config": dict(config or {})}
+        return self._create("/experiments", body | {"hypothesis": hypothesis, "tags": list(tags)})
+
+    def create_run(
+        self,
+        experiment_id: str,
+        *,
+        overrides: Mapping[str, Any] | None = None,
+        cluster: str | None = None,
+        name: str | None = None,
+        tags: Sequence[str] = (),
+    ) -> Json:
+        body = {"overrides": dict(overrides or {}), "cluster": cluster, "name": name}
+        return self._create(f"/experiments/{experiment_id}/runs", body | {"tags": list(tags)})
+
+    def create_external_run(
+        self,
+        name: str,
+        *,
+        experiment: str | None = None,
+        config: Mapping[str, Any] | None = None,
+        tags: Sequence[str] = (),
+    ) -> Json:
+        """A run that you execute yourself: `push` its metrics, then `finish` it."""
+        body = {"name": name, "experiment": experiment, "config": dict(config or {})}
+        return self._create("/runs/external", body | {"tags": list(tags)})
+
+    def push(self, run_id: str, points: Iterable[Mapping[str, Any]]) -> int:
+        """Stores points `{key, step, value, time?}`; returns how many were accepted."""
+        return int(self._post(f"/runs/{run_id}/metrics", {"points": _plain(points)})["accepted"])
+
+    def finish(self, run_id: str, status: str = "succeeded") -> Json:
+        return self._post(f"/runs/{run_id}/finish", {"status": status})
+
+    def list_runs(
+        self, *, sort: str = "-created_at", limit: int = 50, cursor: str | None = None
+    ) -> Json:
+        """One page: `{items, next_cursor}`."""
+        query = {"sort": sort, "limit": limit} | ({"cursor": cursor} if cursor else {})
+        return self._get("/runs", query)
+
+    def get_run(self, run_id: str) -> Json:
+        return self._get(f"/runs/{run_id}")
+
+    def stop_run(self, run_id: str) -> Json:
+        return self._post(f"/runs/{run_id}/stop")
+
+    def resume_run(self, run_id: str) -> Json:
+        return self._post(f"/runs/{run_id}/resume")
+
+    def delete_run(self, run_id: str) -> Json:
+        return self._post(f"/runs/{run_id}/delete")
+
+    def restore_run(self, run_id: str) -> Json:
+        return self._post(f"/runs/{run_id}/restore")
+
+    def list_events(self, run_id: str) -> Iterator[Json]:
+        """All events of a run, oldest first."""
+        cursor: str | None = None
+        while True:
+            page = self._get(f"/runs/{run_id}/events", {"cursor": cursor} if cursor else {})
+            yield from page["items"]
+            cursor = page["next_cursor"]
+            if cursor is None:
+                return
+
+    def list_metrics(self, run_id: str) -> list[Json]:
+        return list(self._get(f"/runs/{run_id}/metrics")["items"])
+
+    def read_series(
+        self,
+        run_ids: Sequence[str],
+        keys: Sequence[str],
+        *,
+        x: str = "step",
+        max_points: int = 1_000,
+    ) -> list[Json]:
+        query = {"run": list(run_ids), "key": list(keys), "x": x, "max_points": max_points}
+        return list(self._get("/series", query)["series"])
+
+    def read_log(
+        self,
+        run_id: str,
+        *,
+        attempt: int | None = None,
+        from_line: int | None = None,
+        limit: int = 500,
+        q: str = "",
+    ) -> Json:
+        """`{lines: [{n, text}], total_lines, complete}`."""
+        query = {"attempt": attempt, "from_line": from_line, "limit": limit, "q": q}
+        return self._get(
+            f"/runs/{run_id}/logs", {name: v for name, v in query.items() if v is not None}
+        )
+
+    def iter_log_bytes(self, run_id: str, *, attempt: int | None = None) -> Iterator[bytes]:
+        """The whole log so far, as the exact bytes that were logged."""
+        query = {} if attempt is None else {"attempt": attempt}
+        try:
+            with self._http.stream("GET", f"/runs/{run_id}/logs.txt", params=query) as answer:
+                if answer.is_error:
+                    answer.read()
+                    raise _error_of(answer)
+                yield from answer.iter_bytes()
+        except httpx.HTTPError as error:
+            raise self._silent(error) from None
+
+    def follow(
+        self,
+        run_id: str,
+        write: Callable[[str], None],
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> Json:
+        """Calls `write` with each line of the newest attempt's log until the run has ended.
+
+        Returns the run as it ended. An attempt that starts meanwhile is followed from its start.
+        """
+        attempt, line, patience = 0, 1, _PATIENCE
+        while True:
+            run = self.get_run(run_id)
+            newest = run["attempts"][-1]["number"] if run["attempts"] else 0
+            if newest != attempt:
+                attempt, line = newest, 1
+            has_ended = run["status"] in ENDED
+            # The end of the log may be stored a little later than the end of the run.
+            patience -= has_ended
+            lines, is_complete = self._new_lines(run_id, attempt, line, is_last=patience <= 0)
+            for text in lines:
+                write(text)
+            line += len(lines)
+            if has_ended and len(lines) < _LINES and (is_complete or patience <= 0):
+                return run
+            if len(lines) < _LINES:
+                sleep(_FOLLOW_SECONDS)
+
+    def _new_lines(
+        self, run_id: str, attempt: int, first: int, *, is_last: bool
+    ) -> tuple[list[str], bool]:
+        if attempt == 0:
+            return [], True
+        page = self.read_log(run_id, attempt=attempt, from_line=first, limit=_LINES)
+        # The log's last line may still be half written.
+        end = page["total_lines"] + (1 if is_last or page["complete"] else 0)
+        return [line["text"] for line in page["lines"] if line["n"] < end], page["complete"]
+
+    def _get(self, path: str, query: Mapping[str, Any] | None = None) -> Json:
+        return self._call("GET", path, params=query or {})
+
+    def _post(self, path: str, body: Json | None = None) -> Json:
+        return self._call("POST", path, content=json.dumps(body or {}), headers=_JSON)
+
+    def _create(self, path: str, body: Json) -> Json:
+        # The key lets the call be sent again after a lost answer without making two.
+        headers = _JSON | {"Idempotency-Key": uuid4().hex}
+        try:
+            return self._call("POST", path, content=json.dumps(body), headers=headers)
+        except Unavailable:
+            return self._call("POST", path, content=json.dumps(body), headers=headers)
+
+    def _call(self, method: str, path: str, **options: Any) -> Json:
+        answer = self._send(method, path, **options)
+        if answer.status_code == NotSignedIn.status and self._renew is not None:
+            renew, self._renew = self._renew, None
+            self._http.headers.update(_bearer(renew()))
+            answer = self._send(method, path, **options)
+        if answer.is_error:
+            raise _error_of(answer)
+        try:
+            body: Json = answer.json()
+        except ValueError:
+            raise Unavailable(f"{self.url} is not Skydeck: it does not answer in JSON") from None
+        return body
+
+    def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
+        try:
+            return self._http.request(method, path, **options)
+        except httpx.HTTPError as error:
+            raise self._silent(error) from None
+
+    def _silent(self, error: Exception) -> Unavailable:
+        return Unavailable(f"Skydeck does not answer at {self.url} ({error}): is it running?")
+
+
+_JSON = {"Content-Type": "application/json"}
+
+
+def _bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def _plain(points: Iterable[Mapping[str, Any]]) -> list[Json]:
+    return [dict(point) | {"value": _value(point.get("value"))} for point in points]
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, float) and value - value != 0:
+        return "NaN" if value != value else ("Infinity" if value > 0 else "-Infinity")
+    return value
+
+
+def _error_of(answer: httpx.Response) -> SkydeckError:
+    try:
+        body = answer.json()
+        detail = str(body["detail"])
+        problems = [Problem(p["field"], p["rule"], p["message"]) for p in body["errors"]]
+    except (ValueError, KeyError, TypeError):
+        return Unavailable(f"{answer.request.url} answered {answer.status_code} and no reason")
+    if problems:
+        detail += ": " + "; ".join(f"{p.field}: {p.message}" for p in problems)
+    if answer.status_code == Invalid.status:
+        return Invalid(detail, problems)
+    kinds = {kind.status: kind for kind in _KINDS}
+    return kinds.get(answer.status_code, SkydeckError)(detail)

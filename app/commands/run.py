@@ -1,0 +1,179 @@
+"""`skydeck run`: launch runs and look after them, over the API."""
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from app.client import Client
+
+app = typer.Typer(
+    help="Launch runs and look after them, over the API of a running Skydeck.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    epilog="SKYDECK_URL and SKYDECK_TOKEN say which Skydeck to talk to; by default the one on "
+    "this machine, with a token of its own.",
+)
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, such as run-7fk2m9qd.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the API's answer as JSON.")]
+
+
+@app.callback()
+def _target(
+    context: typer.Context,
+    url: Annotated[
+        str | None, typer.Option(envvar="SKYDECK_URL", help="Address of the service.")
+    ] = None,
+    token: Annotated[
+        str | None, typer.Option(envvar="SKYDECK_TOKEN", help="Token of the service.")
+    ] = None,
+) -> None:
+    """Launch runs and look after them, over the API of a running Skydeck."""
+    context.obj = (url, token)
+
+
+@app.command()
+def submit(
+    context: typer.Context,
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="RECIPE|FILE",
+            help="Name of a recipe, or a JSON or TOML file with recipe, config and, if wanted, "
+            "name, hypothesis, tags.",
+        ),
+    ],
+    values: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A config value; may be repeated."),
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the experiment and its run.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="Cluster to run on.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="A tag; may be repeated.")] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Print the log until the run ends; exit 1 if it fails.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make an experiment, queue a run of it, and print the run's id."""
+    from app.commands.plans import read_plan
+
+    plan = read_plan(source, values or [])
+    with _client(context) as client:
+        experiment = client.create_experiment(
+            name or plan.name,
+            plan.recipe,
+            plan.config,
+            hypothesis=plan.hypothesis,
+            tags=[*plan.tags, *(tag or ())],
+        )
+        tags = experiment["tags"]
+        run = client.create_run(experiment["id"], cluster=cluster, name=name, tags=tags)
+        if not as_json:
+            _say(run["id"])
+        if follow:
+            run = _follow(client, run["id"], is_quiet=as_json)
+    if as_json:
+        _say(_text(run))
+    if follow and run["status"] != "succeeded":
+        raise typer.Exit(1)
+
+
+@app.command("list")
+def list_runs(
+    context: typer.Context,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="Most runs to print.")] = 20,
+    sort: Annotated[
+        str,
+        typer.Option(
+            help="A column, metric:<key>:<last|best|min|max> or config:<key>; - in front reverses."
+        ),
+    ] = "-created_at",
+    as_json: AsJson = False,
+) -> None:
+    """Print the newest runs, one a line."""
+    from app.commands.tables import runs_table
+
+    with _client(context) as client:
+        page = client.list_runs(sort=sort, limit=limit)
+    _say(_text(page) if as_json else runs_table(page["items"]))
+
+
+@app.command()
+def show(context: typer.Context, run_id: RunId, as_json: AsJson = False) -> None:
+    """Print a run's status, progress, attempts and metrics."""
+    from app.commands.tables import run_text
+
+    with _client(context) as client:
+        run = client.get_run(run_id)
+    _say(_text(run) if as_json else run_text(run))
+
+
+@app.command()
+def logs(
+    context: typer.Context,
+    run_id: RunId,
+    attempt: Annotated[
+        int | None, typer.Option(min=1, help="Number of the attempt; the newest by default.")
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on until the run ends; exit 1 if it fails.")
+    ] = False,
+) -> None:
+    """Print the log of a run: the exact bytes, or line by line with --follow."""
+    if follow and attempt is not None:
+        raise typer.BadParameter("--follow follows the newest attempt: leave --attempt out")
+    with _client(context) as client:
+        if not follow:
+            for chunk in client.iter_log_bytes(run_id, attempt=attempt):
+                sys.stdout.buffer.write(chunk)
+            sys.stdout.buffer.flush()
+        elif _follow(client, run_id, is_quiet=False)["status"] != "succeeded":
+            raise typer.Exit(1)
+
+
+@app.command()
+def stop(context: typer.Context, run_id: RunId, as_json: AsJson = False) -> None:
+    """Ask for a run to be stopped; it saves a checkpoint first."""
+    with _client(context) as client:
+        _changed(client.stop_run(run_id), as_json)
+
+
+@app.command()
+def resume(context: typer.Context, run_id: RunId, as_json: AsJson = False) -> None:
+    """Queue another attempt of a failed, stopped or lost run, from its newest checkpoint."""
+    with _client(context) as client:
+        _changed(client.resume_run(run_id), as_json)
+
+
+def _client(context: typer.Context) -> "Client":
+    from app.commands.local import connect
+
+    url, token = context.obj
+    return connect(url, token)
+
+
+def _follow(client: "Client", run_id: str, *, is_quiet: bool) -> dict[str, Any]:
+    try:
+        run = client.follow(run_id, (lambda _line: None) if is_quiet else _say)
+    except KeyboardInterrupt:
+        sys.stderr.write(f"the run goes on: `skydeck run stop {run_id}` stops it\n")
+        raise
+    sys.stderr.write(f"{run_id} {run['status']} {run['status_reason']}".rstrip() + "\n")
+    return run
+
+
+def _changed(run: dict[str, Any], as_json: bool) -> None:
+    wanted = f", wanted is {run['desired_status']}" if run["desired_status"] == "stop" else ""
+    _say(_text(run) if as_json else f"{run['id']} {run['status']}{wanted}")
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def _text(answer: Any) -> str:
+    return json.dumps(answer, indent=2)

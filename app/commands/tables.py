@@ -1,0 +1,64 @@
+"""Runs as text for a terminal."""
+
+from collections.abc import Sequence
+from typing import Any
+
+SOLVE_RATE = "skydeck/eval/solve_rate"
+_COLUMNS = ("ID", "STATUS", "STEP", "SOLVE RATE", "CREATED (UTC)", "NAME")
+
+
+def runs_table(runs: Sequence[dict[str, Any]]) -> str:
+    """One line a run under a line of titles; the best solve rate is shown."""
+    rows = [_COLUMNS, *(_row(run) for run in runs)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
+
+
+def run_text(run: dict[str, Any]) -> str:
+    """A run in some lines: status, progress, attempts, metrics."""
+    lines = [
+        f"{run['id']}  {run['name']}",
+        f"status      {run['status']}  {run['status_reason']}".rstrip(),
+        f"step        {_step(run)}",
+        f"cluster     {run['cluster'] or '-'}",
+        f"created     {_time(run['created_at'])}  by {run['owner']}",
+        f"started     {_time(run['started_at'])}",
+        f"ended       {_time(run['ended_at'])}",
+    ]
+    if run["queue_position"]:
+        lines.append(f"queue       position {run['queue_position']}")
+    for attempt in run["attempts"]:
+        lines.append(f"attempt {attempt['number']}   {attempt['status']}")
+        if attempt["failure"]:
+            lines.append(
+                f"            {attempt['failure']['class']}: {attempt['failure']['message']}"
+            )
+    lines += [
+        f"{key}  last {_number(each['last'])}  best {_number(each['best'])}"
+        for key, each in sorted(run["summary"].items())
+    ]
+    return "\n".join(lines)
+
+
+def _row(run: dict[str, Any]) -> tuple[str, ...]:
+    rate = run["summary"].get(SOLVE_RATE, {}).get("best")
+    shown = "-" if rate is None else f"{rate:.1%}"
+    return run["id"], run["status"], _step(run), shown, _time(run["created_at"]), run["name"]
+
+
+def _step(run: dict[str, Any]) -> str:
+    progress = run["progress"]
+    if progress["step"] is None:
+        return "-"
+    return f"{progress['step']}/{progress['total_steps'] or '?'}"
+
+
+def _time(text: str | None) -> str:
+    return "-" if text is None else text[:19].replace("T", " ")
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
