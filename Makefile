@@ -59,9 +59,9 @@ base: .venv/.run
 
 lock: .venv/.dev
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	  --no-annotate pyproject.toml -o requirements/run.lock
+	  --no-annotate pyproject.toml -o requirements/run.lock --custom-compile-command "make lock"
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	  --no-annotate pyproject.toml --group dev -c requirements/run.lock -o requirements/dev.lock
+	  --no-annotate pyproject.toml --group dev -c requirements/run.lock -o requirements/dev.lock --custom-compile-command "make lock"
 
 clean:
 	rm -rf .venv build artefacts
