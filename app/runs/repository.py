@@ -11,6 +11,7 @@ from sqlalchemy.orm import selectinload
 
 from app.models import (
     Attempt,
+    Cluster,
     ConfigValue,
     DesiredStatus,
     Event,
@@ -121,20 +122,20 @@ async def queued_before(session: AsyncSession, run: Run) -> int:
 async def active_by_cluster(session: AsyncSession) -> dict[UUID, int]:
     """How many runs each cluster is busy with."""
     query = (
-        select(Run.cluster_id, func.count(Run.id))
-        .where(Run.status.in_(_ACTIVE), Run.cluster_id.is_not(None), Run.deleted_at.is_(None))
-        .group_by(Run.cluster_id)
+        select(Cluster.id, func.count(Run.id))
+        .join(Run, Run.cluster_id == Cluster.id)
+        .where(Run.status.in_(_ACTIVE), Run.deleted_at.is_(None))
+        .group_by(Cluster.id)
     )
-    return dict((await session.execute(query)).tuples().all())
+    return {cluster_id: count for cluster_id, count in await session.execute(query)}
 
 
 async def queued_by_cluster(session: AsyncSession) -> dict[UUID, list[UUID]]:
     """The runs that wait for each cluster, the next one first."""
     query = (
-        select(Run.cluster_id, Run.id)
-        .where(
-            Run.status == RunStatus.QUEUED, Run.cluster_id.is_not(None), Run.deleted_at.is_(None)
-        )
+        select(Cluster.id, Run.id)
+        .join(Run, Run.cluster_id == Cluster.id)
+        .where(Run.status == RunStatus.QUEUED, Run.deleted_at.is_(None))
         .order_by(Run.id)
     )
     found: dict[UUID, list[UUID]] = {}
