@@ -127,7 +127,7 @@ async def active_by_cluster(session: AsyncSession) -> dict[UUID, int]:
         .where(Run.status.in_(_ACTIVE), Run.deleted_at.is_(None))
         .group_by(Cluster.id)
     )
-    return {cluster_id: count for cluster_id, count in await session.execute(query)}
+    return dict((await session.execute(query)).tuples().all())
 
 
 async def queued_by_cluster(session: AsyncSession) -> dict[UUID, list[UUID]]:
