@@ -85,7 +85,7 @@ class _Supervisor:
             lines = err.decode(errors="replace").strip().splitlines()
             raise StartError(lines[-1] if lines else "the database could not be prepared")
         if out:
-            link = f"{self._url}/sign-in/{out.decode()}"
+            link = f"{self._url}/sign-in?token={out.decode()}"
             sys.stderr.write(f"first sign-in, within 15 minutes: {link}\n")
             sys.stderr.flush()
 
@@ -102,8 +102,8 @@ class _Supervisor:
 
     async def _announce(self) -> None:
         async with httpx.AsyncClient(trust_env=False, timeout=_PROBE_SECONDS) as http:
-            while not await _answers(http, f"{self._url}/healthz"):
-                await asyncio.sleep(_PROBE_PAUSE)  # noqa: ASYNC110 - another process is waited for
+            while not await _answers(http, f"{self._url}/healthz"):  # noqa: ASYNC110 - no event
+                await asyncio.sleep(_PROBE_PAUSE)
         self._is_ready.set()
         sys.stdout.write(f"ready {self._url}\n")
         sys.stdout.flush()

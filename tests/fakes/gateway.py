@@ -1,0 +1,120 @@
+"""A cluster in memory that keeps `RayGateway`'s contract, Ray's oddities included."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from app.models import ClusterKind
+from app.ray.errors import JobIdTaken, JobNotFound, RayError, RayRefused
+from app.ray.gateway import ClusterInfo, JobInfo, JobStatus, NodeInfo, check_submission_id
+
+NODE = NodeInfo(
+    node_id="a" * 56,
+    address="127.0.0.2",
+    hostname="fake",
+    is_head=True,
+    is_alive=True,
+    cpu_count=2,
+    gpu_count=0,
+    cpu_percent=12.5,
+    memory_total_bytes=8_000,
+    memory_used_bytes=2_000,
+)
+
+
+@dataclass
+class FakeGateway:
+    """Tests move jobs along with `start` and `finish`.
+
+    `trouble` is raised by each call while set, `refusal` by submits. `submitted` lists the ids of
+    jobs that were really started. A stop of a pending job says yes and does nothing.
+    """
+
+    session_name: str = "session_1"
+    session_dir: Path | None = None
+    jobs: dict[str, JobInfo] = field(default_factory=dict)
+    submitted: list[str] = field(default_factory=list)
+    environments: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    trouble: RayError | None = None
+    refusal: RayRefused | None = None
+
+    def get(self, _kind: ClusterKind, _address: str) -> "FakeGateway":
+        """As `Gateways`: every cluster is this one."""
+        return self
+
+    def start(self, submission_id: str) -> None:
+        self._set(submission_id, status=JobStatus.RUNNING)
+
+    def finish(self, submission_id: str, status: JobStatus, **fields: Any) -> None:
+        self._set(submission_id, status=status, **fields)
+
+    def restart(self) -> None:
+        """The head starts anew: its jobs are forgotten."""
+        self.jobs.clear()
+        self.session_name += "1"
+
+    async def submit(
+        self,
+        *,
+        submission_id: str,
+        entrypoint: str,
+        env_vars: Mapping[str, str] | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> JobInfo:
+        self._check()
+        check_submission_id(submission_id)
+        if self.refusal is not None:
+            raise self.refusal
+        found = self.jobs.get(submission_id)
+        if found is not None:
+            if found.entrypoint != entrypoint:
+                raise JobIdTaken(submission_id)
+            return found
+        self.submitted.append(submission_id)
+        self.environments[submission_id] = env_vars or {}
+        self.jobs[submission_id] = JobInfo(
+            submission_id, JobStatus.PENDING, entrypoint, metadata=metadata or {}
+        )
+        return self.jobs[submission_id]
+
+    async def get_job(self, submission_id: str) -> JobInfo:
+        found = await self.find_job(submission_id)
+        if found is None:
+            raise JobNotFound(submission_id)
+        return found
+
+    async def find_job(self, submission_id: str) -> JobInfo | None:
+        self._check()
+        return self.jobs.get(submission_id)
+
+    async def stop(self, submission_id: str) -> bool:
+        job = await self.get_job(submission_id)
+        if job.status is JobStatus.RUNNING:
+            self.finish(submission_id, JobStatus.STOPPED)
+        return not job.status.is_final
+
+    async def delete(self, submission_id: str) -> None:
+        self._check()
+        job = self.jobs.get(submission_id)
+        if job is not None and not job.status.is_final:
+            raise RayRefused(f"job {submission_id} is {job.status}")
+        self.jobs.pop(submission_id, None)
+
+    async def cluster(self) -> ClusterInfo:
+        self._check()
+        return ClusterInfo("2.60.0", self.session_name, self.session_dir)
+
+    async def nodes(self) -> list[NodeInfo]:
+        self._check()
+        return [NODE]
+
+    async def aclose(self) -> None:
+        return
+
+    def _check(self) -> None:
+        if self.trouble is not None:
+            raise self.trouble
+
+    def _set(self, submission_id: str, **fields: Any) -> None:
+        self.jobs[submission_id] = replace(self.jobs[submission_id], **fields)
