@@ -51,8 +51,8 @@ async def test_one_run_at_a_time_and_the_others_know_their_place(bench: Bench) -
     await bench.step(5)
     waiting = await bench.read(second)
     assert waiting.status is RunStatus.QUEUED
-    assert waiting.status_reason == "waits for another run on cluster Embedded, position 1"
-    assert (await bench.read(third)).status_reason.endswith("position 2")
+    assert waiting.status_reason == "waits for 1 run before it, position 2"
+    assert (await bench.read(third)).status_reason == "waits for 2 runs before it, position 3"
     bench.gateway.start(f"{first}-a1")
     await bench.end_job(first, JobStatus.SUCCEEDED)
     await bench.step(5)

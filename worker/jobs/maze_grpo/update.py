@@ -187,7 +187,8 @@ def _summed(places: Ints, answers: Ints, advantages: Numbers) -> Tokens:
     shape = (len(pictures), ANSWERS)
 
     def sums(weights: Numbers) -> Numbers:
-        return np.bincount(keys, weights, minlength=shape[0] * shape[1]).reshape(shape) * 1.0
+        total: Numbers = np.bincount(keys, weights, minlength=shape[0] * shape[1]).astype(np.float64)
+        return total.reshape(shape)
 
     return Tokens(
         rows=pictures // STATES,
