@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.models import Cluster, ClusterStatus, Run, RunStatus
@@ -12,7 +12,7 @@ _ACTIVE = (RunStatus.SUBMITTING, RunStatus.PENDING, RunStatus.RUNNING, RunStatus
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Why a run has to wait, and its place in the queue, from 1."""
+    """Why a run has to wait, and its place: 1 would be the next while nothing runs."""
 
     reason: str
     position: int
@@ -26,22 +26,19 @@ async def find_wait(session: AsyncSession, run: Run) -> Wait | None:
     """
     query = select(Cluster).where(Cluster.id == run.cluster_id).with_for_update()
     cluster = (await session.scalars(query)).one()
-    position = 1 + await _count(session, run, Run.status == RunStatus.QUEUED, Run.id < run.id)
+    active = await _count(session, run, Run.status.in_(_ACTIVE))
+    earlier = await _count(session, run, Run.status == RunStatus.QUEUED, Run.id < run.id)
+    position = active + earlier + 1
     if cluster.status is not ClusterStatus.READY:
         what = f"cluster {cluster.name} to be ready (it is {cluster.status})"
-        return Wait(f"waits for {what}, position {position}", position)
-    active = await _count(session, run, Run.status.in_(_ACTIVE))
-    if active + position > cluster.max_running_runs:
-        others = "another run" if active == 1 else f"{active} runs"
-        what = f"{others} on cluster {cluster.name}" if active else "earlier runs"
-        return Wait(f"waits for {what}, position {position}", position)
-    return None
+    elif position > cluster.max_running_runs:
+        what = f"{'1 run' if position == 2 else f'{position - 1} runs'} before it"
+    else:
+        return None
+    return Wait(f"waits for {what}, position {position}", position)
 
 
-async def _count(session: AsyncSession, run: Run, *conditions: object) -> int:
-    query = select(func.count(Run.id)).where(
-        Run.cluster_id == run.cluster_id, Run.id != run.id, Run.deleted_at.is_(None)
-    )
-    for condition in conditions:
-        query = query.where(condition)  # type: ignore[arg-type]
+async def _count(session: AsyncSession, run: Run, *conditions: ColumnElement[bool]) -> int:
+    others = (Run.cluster_id == run.cluster_id, Run.id != run.id, Run.deleted_at.is_(None))
+    query = select(func.count(Run.id)).where(*others, *conditions)
     return await session.scalar(query) or 0
