@@ -90,8 +90,12 @@ def head_environment(environ: Mapping[str, str], *, token: str, marker: str) -> 
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": token,
         "RAY_USAGE_STATS_ENABLED": "0",
-        # 30 s by default, which a busy machine exceeds.
+        # All 30 or 60 s by default, which a busy machine exceeds.
         "RAY_DASHBOARD_SUBPROCESS_MODULE_WAIT_READY_TIMEOUT": "150",
+        "RAY_gcs_server_port_wait_time_s": "150",
+        "RAY_raylet_start_wait_time_s": "150",
+        "RAY_agent_register_timeout_ms": "150000",
+        "RAY_worker_register_timeout_seconds": "150",
         # No metrics: nobody reads them, and their ports would be open to all. -1 is no port.
         "RAY_enable_metrics_collection": "0",
         "DASHBOARD_METRIC_PORT": "-1",

@@ -56,7 +56,14 @@ def processes_of(state: HeadState) -> list[psutil.Process]:
     # The id of a dead leader cannot be reused while a process of ours is in its session.
     if state.leader and any(_session(process) == state.leader.pid for process in found.values()):
         found |= {p.pid: p for p in everyone if _session(p) == state.leader.pid}
-    return [process for process in found.values() if _is_alive(process)]
+    return [process for process in found.values() if is_alive(process)]
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Whether it still runs; what only waits for its parent to take notice does not."""
+    with suppress(psutil.Error):
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    return False
 
 
 def end_all(state: HeadState, *, grace_seconds: float) -> None:
@@ -81,7 +88,7 @@ def end_all(state: HeadState, *, grace_seconds: float) -> None:
 
 def _living(*groups: Iterable[psutil.Process]) -> list[psutil.Process]:
     merged = {process.pid: process for group in groups for process in group}
-    return [process for process in merged.values() if _is_alive(process)]
+    return [process for process in merged.values() if is_alive(process)]
 
 
 def _terminate(processes: Iterable[psutil.Process]) -> None:
@@ -94,15 +101,9 @@ def _same(member: Member) -> psutil.Process | None:
     with suppress(psutil.Error):
         process = psutil.Process(member.pid)
         off = abs(process.create_time() - member.started)
-        if off < _START_SLACK_SECONDS and _is_alive(process):
+        if off < _START_SLACK_SECONDS and is_alive(process):
             return process
     return None
-
-
-def _is_alive(process: psutil.Process) -> bool:
-    with suppress(psutil.Error):
-        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
-    return False
 
 
 def _is_marked(process: psutil.Process, marker: str) -> bool:

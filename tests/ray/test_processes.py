@@ -1,0 +1,109 @@
+"""Real small processes stand for a head's; what is not ours must stay."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.ray.head_launch import plan
+from app.ray.head_state import HeadState
+from app.ray.processes import MARKER, end_all, find_leader, is_alive, member_of_pid, processes_of
+
+# Starts a child that is in a session of its own and has no marker, and says when both are up.
+PARENT = (
+    "import subprocess, sys, time;"
+    "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(100)'],"
+    " env={}, start_new_session=len(sys.argv) > 1);"
+    "print(child.pid, flush=True); time.sleep(100)"
+)
+Spawn = Callable[..., tuple[psutil.Process, psutil.Process]]
+
+
+@pytest.fixture
+def state(home: Path) -> HeadState:
+    return plan(home)
+
+
+@pytest.fixture
+def spawn() -> Iterator[Spawn]:
+    """Starts a process and its child; both are ended after the test."""
+    with ExitStack() as started:
+
+        def start(marker: str, *words: str) -> tuple[psutil.Process, psutil.Process]:
+            process = subprocess.Popen(
+                [sys.executable, "-c", PARENT, *words],
+                env={MARKER: marker},
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+            )
+            started.enter_context(process)
+            started.callback(process.kill)
+            assert process.stdout is not None
+            child = psutil.Process(int(process.stdout.readline()))
+            started.callback(_kill, child)
+            return psutil.Process(process.pid), child
+
+        yield start
+
+
+def test_the_tree_of_the_leader_is_ended_and_nothing_else(state: HeadState, spawn: Spawn) -> None:
+    leader, child = spawn(state.marker, "apart")
+    others = spawn("another marker")
+    state = replace(state, leader=member_of_pid(leader.pid))
+    assert set(processes_of(state)) == {leader, child}
+    end_all(state, grace_seconds=2)
+    assert processes_of(state) == []
+    assert not is_alive(child)
+    assert all(map(is_alive, others))
+
+
+def test_what_is_left_of_a_dead_leader_is_found_by_its_session(
+    state: HeadState, spawn: Spawn
+) -> None:
+    leader, child = spawn(state.marker)
+    state = replace(state, leader=member_of_pid(leader.pid))
+    state = replace(state, members=tuple(filter(None, [member_of_pid(child.pid)])))
+    leader.kill()
+    leader.wait(5)
+    assert find_leader(state) is None
+    assert processes_of(state) == [child]
+    end_all(state, grace_seconds=2)
+    assert not is_alive(child)
+
+
+def test_a_reused_process_id_is_not_ours(state: HeadState, spawn: Spawn) -> None:
+    stranger, child = spawn("another marker")
+    found = member_of_pid(stranger.pid)
+    assert found is not None
+    earlier = replace(found, started=found.started - 60)
+    state = replace(state, leader=earlier, members=(earlier,))
+    assert processes_of(state) == []
+    end_all(state, grace_seconds=1)
+    assert is_alive(stranger)
+    assert is_alive(child)
+
+
+def test_the_right_id_and_time_without_the_marker_is_no_leader(
+    state: HeadState, spawn: Spawn
+) -> None:
+    stranger, _ = spawn("another marker")
+    state = replace(state, leader=member_of_pid(stranger.pid))
+    assert find_leader(state) is None
+    assert processes_of(state) == []
+
+
+def test_a_head_that_was_never_recorded_is_found_by_its_marker(
+    state: HeadState, spawn: Spawn
+) -> None:
+    lost, _ = spawn(state.marker)
+    assert processes_of(state) == [lost]
+
+
+def _kill(process: psutil.Process) -> None:
+    with suppress(psutil.Error):
+        process.kill()
