@@ -184,11 +184,11 @@ def entropy(rollouts: Rollouts) -> float:
 def _summed(places: Ints, answers: Ints, advantages: Numbers) -> Tokens:
     pictures, picture = np.unique(places, return_inverse=True)
     keys = picture * ANSWERS + answers
-    shape = (len(pictures), ANSWERS)
+    size = len(pictures) * ANSWERS
 
     def sums(weights: Numbers) -> Numbers:
-        total: Numbers = np.bincount(keys, weights, minlength=shape[0] * shape[1]).astype(np.float64)
-        return total.reshape(shape)
+        total: Numbers = np.bincount(keys, weights, minlength=size).astype(np.float64)
+        return total.reshape(-1, ANSWERS)
 
     return Tokens(
         rows=pictures // STATES,

@@ -40,6 +40,12 @@ class SmallRun:
 MakeRun = Callable[..., SmallRun]
 
 
+@pytest.fixture(autouse=True)
+def unsynced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test cuts the power, and waiting for a busy disk takes most of a small run's time."""
+    monkeypatch.setattr("os.fsync", lambda _handle: None)
+
+
 @pytest.fixture
 def small_run(tmp_path: Path) -> MakeRun:
     """`small_run("key=value", …, folder=…)`: the small settings with these on top."""

@@ -44,11 +44,11 @@ def test_the_shipped_base_is_where_the_rule_stopped() -> None:
 
 def test_cloning_learns_from_the_demonstrations() -> None:
     progress = clone(0)
-    first, second = next(progress), next(progress)
-    assert (first.step, second.step) == (20, 40)
+    first = next(progress)
+    assert first.step == 20
     maze = board(mazes_in(demonstration_mazes().take(40)))
     losses = []
-    for weights in (second.mean.views, pack_arrays(SHAPES, read_base(BASE_FILE)[0]).views):
+    for weights in (first.mean.views, pack_arrays(SHAPES, read_base(BASE_FILE)[0]).views):
         rows, states, answers = demonstrations(maze)
         log_probs = Policy(weights).log_probs(pixels.from_kinds(maze.kinds(rows, states)))
         losses.append(-log_probs[np.arange(len(answers)), answers].mean())

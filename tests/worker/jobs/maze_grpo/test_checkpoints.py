@@ -89,7 +89,7 @@ def test_a_lost_folder_falls_back_to_the_newest_whole_one(checkpoints: Checkpoin
 
 def test_a_marker_without_any_checkpoint_is_an_error(checkpoints: Checkpoints) -> None:
     files.write(checkpoints.folder / LATEST_FILE, b"40")
-    with pytest.raises(BadCheckpoint, match="names step 40, but .* is missing"):
+    with pytest.raises(BadCheckpoint, match=r"names step 40, but .* is missing"):
         checkpoints.latest()
 
 

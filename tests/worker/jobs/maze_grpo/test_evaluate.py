@@ -8,8 +8,8 @@ from app.maze.eval_sets import EASY_SOLVABLE_15, EvalSet
 from tests.conformance.cases import case_files
 from worker.jobs.maze_grpo import files
 from worker.jobs.maze_grpo.base import BASE_FILE
-from worker.jobs.maze_grpo.evaluate import Evaluation, Evaluator
 from worker.jobs.maze_grpo.evalsets import UnusableEvalSet, eval_set
+from worker.jobs.maze_grpo.evaluate import Evaluation, Evaluator
 from worker.jobs.maze_grpo.export import read_base
 from worker.jobs.maze_grpo.model import Policy
 
@@ -104,5 +104,7 @@ def test_a_reader_never_sees_half_a_dump(
 def test_only_sets_that_the_policy_can_play_are_known() -> None:
     assert eval_set("easy-solvable-15") is EASY_SOLVABLE_15
     for name in ("easy-0-63-t15", "nope"):
-        with pytest.raises(UnusableEvalSet, match="data.val_data must be one of easy-solvable-15"):
+        with pytest.raises(
+            UnusableEvalSet, match=r"data\.val_data must be one of easy-solvable-15"
+        ):
             eval_set(name)

@@ -24,9 +24,14 @@ def test_a_failed_folder_leaves_what_was_there(tmp_path: Path) -> None:
     target = tmp_path / "step"
     target.mkdir()
     (target / "old").touch()
-    with pytest.raises(OSError, match="full"), files.whole_folder(target) as unfinished:
-        files.write_synced(unfinished / "new", b"1")
-        raise OSError("full")
+
+    def fill() -> None:
+        with files.whole_folder(target) as unfinished:
+            files.write_synced(unfinished / "new", b"1")
+            raise OSError("full")
+
+    with pytest.raises(OSError, match="full"):
+        fill()
     assert names(target) == {"old"}
     assert names(tmp_path) == {"step"}
 

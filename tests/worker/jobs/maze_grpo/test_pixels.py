@@ -9,7 +9,8 @@ from app.maze.episode import png_data_uri
 from app.maze.png import encode_png
 from app.maze.solve import shortest_path
 from worker.jobs.maze_grpo import pixels
-from worker.jobs.maze_grpo.mazes import CELLS, SIDE, board
+from worker.jobs.maze_grpo.mazes import CELLS, board
+from worker.jobs.maze_grpo.model import SIDE
 
 
 def walk(seed: int, moves: int) -> MazeEnv:

@@ -1,14 +1,13 @@
 import numpy as np
 import pytest
 
-from app.maze.env import MazeEnv
 from app.maze.episode import Episode
 from app.maze.eval_sets import EASY_SOLVABLE_15
 from app.maze.parse import Dialect
 from worker.jobs.maze_grpo.answers import ACTIONS, STOP, TEXTS, WORDS
 from worker.jobs.maze_grpo.base import BASE_FILE
-from worker.jobs.maze_grpo.evaluate import Evaluator
 from worker.jobs.maze_grpo.evalsets import mazes_of
+from worker.jobs.maze_grpo.evaluate import Evaluator
 from worker.jobs.maze_grpo.export import read_base
 from worker.jobs.maze_grpo.mazes import Stream, board, mazes_in
 from worker.jobs.maze_grpo.model import Policy
@@ -22,9 +21,8 @@ def policy() -> Policy:
 
 def test_answers_are_parsed_into_the_moves_that_training_makes() -> None:
     assert TEXTS[0] == "<action>right</action>"
-    assert ACTIONS == (*(f"('move', {move})" for move in range(4)), "('stop', 'stop')")
-    assert WORDS[STOP] == "stop"
-    assert STOP == len(WORDS) - 1
+    assert [ACTIONS[move] for move in range(4)] == [f"('move', {move})" for move in range(4)]
+    assert (WORDS[STOP], ACTIONS[STOP]) == ("stop", "('stop', 'stop')")
 
 
 def test_sampled_episodes_are_those_of_the_real_environment(policy: Policy) -> None:
@@ -82,4 +80,3 @@ def test_played_marks_the_turns_before_the_end() -> None:
     none = np.zeros((2, 3), np.int64)
     episodes = Episodes(1, none, none, np.array([1, 3]), np.zeros(2, np.float32))
     assert episodes.played.tolist() == [[True, False, False], [True, True, True]]
-    assert MazeEnv().height * 25 == 225
