@@ -3,14 +3,16 @@
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Annotated
+from uuid import UUID
 
 from fastapi import Depends, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import AfterValidator
 
 from app.clock import utcnow
 from app.db import Database, ReadSession, WriteSession
 from app.errors import Forbidden, NotSignedIn
-from app.paging import MAX_LIMIT
+from app.paging import MAX_LIMIT, decode_cursor
 from app.settings import Settings
 from app.users import service as users
 from app.users.service import Caller, Scope
@@ -86,8 +88,16 @@ async def _writing(database: Store) -> AsyncIterator[WriteSession]:
 Reading = Annotated[ReadSession, Depends(_reading, scope="function")]
 Writing = Annotated[WriteSession, Depends(_writing, scope="function")]
 
+
+def _of_an_id(cursor: str) -> str:
+    UUID(str(decode_cursor(cursor, 1)[0]))
+    return cursor
+
+
 Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Most items in the answer")]
 Cursor = Annotated[
     str | None,
     Query(max_length=_CURSOR_LENGTH, description="`next_cursor` of the answer before"),
 ]
+IdCursor = Annotated[Cursor, AfterValidator(lambda cursor: cursor and _of_an_id(cursor))]
+"""A cursor of a list that is ordered by id alone."""

@@ -63,6 +63,7 @@ async def _once(
     idempotency_key: Annotated[
         str | None,
         Header(
+            alias="Idempotency-Key",
             min_length=1,
             max_length=200,
             description="Repeating a call with the same key and body creates nothing again",

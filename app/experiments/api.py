@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from app.api.deps import DEFAULT_LIMIT, Cursor, Limit, Reader, Reading, Writer, Writing
+from app.api.deps import DEFAULT_LIMIT, IdCursor, Limit, Reader, Reading, Writer, Writing
 from app.api.idempotency import Idempotent
 from app.api.schemas import Listing
 from app.experiments import service
@@ -35,7 +35,7 @@ async def create_experiment(
 
 @router.get("/experiments")
 async def list_experiments(
-    _caller: Reader, session: Reading, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None
+    _caller: Reader, session: Reading, limit: Limit = DEFAULT_LIMIT, cursor: IdCursor = None
 ) -> Listing[ExperimentAnswer]:
     """Newest first."""
     page = await service.list_page(session, limit=limit, cursor=cursor)

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.api.deps import DEFAULT_LIMIT, Cursor, Limit, Reader, Reading, Writer, Writing
+from app.api.deps import DEFAULT_LIMIT, Cursor, IdCursor, Limit, Reader, Reading, Writer, Writing
 from app.api.idempotency import Idempotent
 from app.api.schemas import Listing
 from app.errors import Invalid, Problem
@@ -147,7 +147,7 @@ async def list_events(
     _caller: Reader,
     session: Reading,
     limit: Limit = DEFAULT_LIMIT,
-    cursor: Cursor = None,
+    cursor: IdCursor = None,
 ) -> Listing[EventAnswer]:
     """What happened to the run, oldest first."""
     run = await service.get(session, run_id)

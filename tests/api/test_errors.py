@@ -1,0 +1,124 @@
+"""Every refusal is problem+json that says what to do; none changes anything."""
+
+import gzip
+import json
+from collections.abc import AsyncIterator, Iterator
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from sqlalchemy.exc import OperationalError
+
+from app.recipes import service as recipes
+from tests.api.helpers import RECIPE, V1, get, make_experiment, make_external, problem
+
+
+async def test_an_unknown_address(api: httpx.AsyncClient) -> None:
+    assert problem(await api.get(f"{V1}/nothing"), 404)["title"] == "Not Found"
+
+
+async def test_a_method_that_is_not_taken(api: httpx.AsyncClient) -> None:
+    answer = await api.put(f"{V1}/experiments")
+    problem(answer, 405)
+    assert "POST" in answer.headers["allow"]
+
+
+async def test_a_body_that_is_no_json(api: httpx.AsyncClient) -> None:
+    headers = {"Content-Type": "application/json"}
+    answer = await api.post(f"{V1}/experiments", content=b"{nonsense", headers=headers)
+    assert problem(answer, 422)["errors"][0]["rule"] == "json"
+
+
+async def test_each_wrong_field_is_named(api: httpx.AsyncClient) -> None:
+    body = {"name": "", "recipe": 3, "colour": "red"}
+    errors = problem(await api.post(f"{V1}/experiments", json=body), 422)["errors"]
+    assert {error["field"] for error in errors} == {"name", "recipe", "colour"}
+
+
+async def test_each_wrong_config_value_is_named(api: httpx.AsyncClient) -> None:
+    config = {"trainer.sead": 1, "generator.max_turns": 0}
+    body = {"name": "x", "recipe": RECIPE, "config": config}
+    errors = problem(await api.post(f"{V1}/experiments", json=body), 422)["errors"]
+    assert {error["field"] for error in errors} == set(config)
+    assert "trainer.seed" in errors[0]["message"]
+    assert (await get(api, "/experiments"))["items"] == []
+
+
+@pytest.mark.parametrize(
+    "value", ["\ud800", "a\0b", float("nan"), float("inf"), {"a": {"b": {"c": {"d": {"e": 1}}}}}]
+)
+async def test_config_values_that_no_database_keeps(api: httpx.AsyncClient, value: object) -> None:
+    content = json.dumps({"name": "x", "config": {"key": value}}).encode()
+    headers = {"Content-Type": "application/json"}
+    answer = await api.post(f"{V1}/runs/external", content=content, headers=headers)
+    assert problem(answer, 422)["errors"][0]["field"].startswith("config")
+
+
+@pytest.mark.parametrize("name", ["a\0b", "two\nlines", "x" * 201, "  "])
+async def test_names_that_cannot_be_shown(api: httpx.AsyncClient, name: str) -> None:
+    problem(await api.post(f"{V1}/runs/external", json={"name": name}), 422)
+
+
+async def test_a_body_above_the_limit(api: httpx.AsyncClient) -> None:
+    body = b'{"name": "' + b"x" * 1_100_000 + b'"}'
+    headers = {"Content-Type": "application/json"}
+    answer = await api.post(f"{V1}/experiments", content=body, headers=headers)
+    assert "too large" in problem(answer, 413)["detail"]
+
+
+async def test_a_body_above_the_limit_in_pieces(api: httpx.AsyncClient) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(20):
+            yield b" " * 100_000
+
+    headers = {"Content-Type": "application/json"}
+    problem(await api.post(f"{V1}/experiments", content=pieces(), headers=headers), 413)
+
+
+async def test_a_small_body_that_unpacks_to_a_large_one(api: httpx.AsyncClient) -> None:
+    run = await make_external(api)
+    bomb = gzip.compress(b" " * 40_000_000)
+    assert len(bomb) < 100_000
+    headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
+    answer = await api.post(f"{V1}/runs/{run['id']}/metrics", content=bomb, headers=headers)
+    problem(answer, 413)
+
+
+async def test_a_mistake_of_ours_is_a_problem_too(
+    application: FastAPI, api: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> Iterator[None]:
+        raise RuntimeError("secret details")
+
+    monkeypatch.setattr(recipes, "list_all", fail)
+    transport = httpx.ASGITransport(application, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, headers=api.headers) as client:
+        answer = await client.get(f"http://skydeck{V1}/recipes")
+    assert "secret" not in problem(answer, 500)["detail"]
+
+
+async def test_a_database_that_does_not_answer(
+    api: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> Iterator[None]:
+        raise OperationalError("SELECT 1", {}, Exception("locked"))
+
+    monkeypatch.setattr(recipes, "list_all", fail)
+    answer = await api.get(f"{V1}/recipes")
+    assert "nothing was changed" in problem(answer, 503)["detail"]
+    assert "retry-after" in answer.headers
+
+
+async def test_a_cursor_of_another_list(api: httpx.AsyncClient) -> None:
+    for name in ("a", "b"):
+        await make_experiment(api, name)
+    for cursor in ("nonsense", "W10", "WyJ4Il0", "é"):
+        problem(await api.get(f"{V1}/experiments", params={"cursor": cursor}), 422)
+        problem(await api.get(f"{V1}/runs", params={"cursor": cursor}), 422)
+
+
+async def test_the_request_has_an_id(api: httpx.AsyncClient) -> None:
+    given = await api.get(f"{V1}/recipes", headers={"X-Request-ID": "mine-1"})
+    assert given.headers["x-request-id"] == "mine-1"
+    made = await api.get(f"{V1}/recipes", headers={"X-Request-ID": "no good\tid"})
+    assert made.headers["x-request-id"].startswith("req-")

@@ -1,0 +1,160 @@
+"""Pushed points in all their shapes, and what is read back of them."""
+
+import gzip
+import json
+import math
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.api.helpers import V1, get, make_external, post, problem
+
+LINES = {"Content-Type": "application/x-ndjson"}
+
+
+async def series(api: httpx.AsyncClient, run: Any, key: str = "loss", **query: Any) -> Any:
+    answer = await get(api, "/series", run=run["id"], key=key, **query)
+    assert len(answer["series"]) == 1
+    return answer["series"][0]
+
+
+async def push(api: httpx.AsyncClient, run: Any, body: Any) -> int:
+    accepted: int = (await post(api, f"/runs/{run['id']}/metrics", body))["accepted"]
+    return accepted
+
+
+async def test_points_come_back_as_columns(api: httpx.AsyncClient) -> None:
+    run = await make_external(api)
+    points = [{"key": "loss", "step": step, "value": 1 / step} for step in (1, 2, 4)]
+    assert await push(api, run, {"points": points}) == 3
+    found = await series(api, run)
+    assert (found["step"], found["value"]) == ([1, 2, 4], [1.0, 0.5, 0.25])
+    assert (found["run"], found["key"], found["sampled"]) == (run["id"], "loss", False)
+    assert found["time"] is None
+
+
+async def test_values_that_are_not_finite_are_gaps(api: httpx.AsyncClient) -> None:
+    run = await make_external(api)
+    values = ["NaN", "Infinity", "-Infinity", 2]
+    points = [{"key": "loss", "step": i, "value": value} for i, value in enumerate(values)]
+    await push(api, run, {"points": points})
+    assert (await series(api, run))["value"] == [None, None, None, 2.0]
+    [summary] = (await get(api, f"/runs/{run['id']}/metrics"))["items"]
+    assert (summary["count"], summary["non_finite"], summary["best"]) == (4, 3, 2.0)
+
+
+async def test_columns(api: httpx.AsyncClient) -> None:
+    run = await make_external(api)
+    body = {
+        "step": [1, 2, 3],
+        "loss": [3, 2, 1],
+        "lr": [None, 0.1, None],
+        "time": ["2026-11-29T12:00:00Z", "2026-11-29T13:00:01+01:00", 1795953602],
+    }
+    assert await push(api, run, body) == 4
+    assert (await series(api, run, "lr"))["step"] == [2]
+    times = (await series(api, run, x="time"))["time"]
+    assert times == [f"2026-11-29T12:00:0{second}Z" for second in range(3)]
+
+
+async def test_lines_of_points_and_rows(api: httpx.AsyncClient) -> None:
+    run = await make_external(api)
+    content = b'{"step": 1, "loss": 2, "lr": 0.1}\n\n{"key": "loss", "step": 2, "value": "NaN"}'
+    answer = await api.post(f"{V1}/runs/{run['id']}/metrics", content=content, headers=LINES)
+    assert answer.json() == {"accepted": 3}
+    assert (await series(api, run))["value"] == [2.0, None]
+
+
+async def test_compressed_bodies(api: httpx.AsyncClient) -> None:
+    run = await make_external(api)
+    body = gzip.compress(json.dumps({"step": [1], "loss": [2]}).encode())
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    path = f"{V1}/runs/{run['id']}/metrics"
+    assert (await api.post(path, content=body, headers=headers)).json() == {"accepted": 1}
+    problem(await api.post(path, content=body[:-9], headers=headers), 422)
+    problem(await api.post(path, content=b"plain", headers=headers), 422)
+    problem(await api.post(path, content=b"", headers=headers | {"Content-Encoding": "br"}), 415)
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"points": [{"key": "a", "step": 1, "value": "many"}]}, "points.0.value"),
+        ({"points": [{"key": "a", "step": 1.5, "value": 1}]}, "points.0.step"),
+        ({"points": [{"key": "a", "step": 2**70, "value": 1}]}, "points.0.step"),
+        ({"points": [{"key": "", "step": 1, "value": 1}]}, "points.0.key"),
+        ({"points": [{"key": "a\0", "step": 1, "value": 1}]}, "points.0.key"),
+        ({"points": [{"key": "a", "step": 1, "value": 1, "time": "noon"}]}, "points.0.time"),
+        ({"points": [3]}, "points.0"),
+        ({"points": [{"key": "a", "step": 1, "value": 10**400}]}, "points.0.value"),
+        ({"step": [1, 2], "loss": [1]}, "loss"),
+        ({"loss": [1]}, "body"),
+        ([1], "body"),
+    ],
+)
+async def test_one_wrong_point_stores_none(api: httpx.AsyncClient, body: Any, field: str) -> None:
+    run = await make_external(api)
+    if isinstance(body, dict) and "points" in body:
+        body["points"].append({"key": "good", "step": 1, "value": 1})
+    answer = await api.post(f"{V1}/runs/{run['id']}/metrics", json=body)
+    assert problem(answer, 422)["errors"][0]["field"].startswith(field.partition(".step")[0])
+    assert (await get(api, f"/runs/{run['id']}/metrics"))["items"] == []
+
+
+async def test_deep_nonsense_is_no_crash(api: httpx.AsyncClient) -> None:
+    run = await make_external(api)
+    path = f"{V1}/runs/{run['id']}/metrics"
+    headers = {"Content-Type": "application/json"}
+    problem(await api.post(path, content=b"[" * 500_000, headers=headers), 422)
+    problem(await api.post(path, content=b"\xff\xfe", headers=headers), 422)
+
+
+async def test_a_deleted_run_takes_no_points(api: httpx.AsyncClient) -> None:
+    run = await make_external(api)
+    await post(api, f"/runs/{run['id']}/finish", {"status": "failed"})
+    await post(api, f"/runs/{run['id']}/delete")
+    answer = await api.post(f"{V1}/runs/{run['id']}/metrics", json={"step": [1], "a": [1]})
+    problem(answer, 409)
+
+
+async def test_a_long_series_is_thinned_and_says_so(api: httpx.AsyncClient) -> None:
+    run = await make_external(api)
+    steps = list(range(3_000))
+    await push(api, run, {"step": steps, "loss": [math.sin(step) for step in steps]})
+    found = await series(api, run, max_points=100)
+    assert found["sampled"]
+    assert len(found["step"]) <= 100
+    assert (found["step"][0], found["step"][-1]) == (0, 2999)
+
+
+async def test_only_what_is_new_since_a_cursor(api: httpx.AsyncClient) -> None:
+    run = await make_external(api)
+    await push(api, run, {"step": [1, 2], "loss": [1, 2]})
+    first = await series(api, run)
+    query = {"run": run["id"], "key": "loss", "since": first["cursor"]}
+    assert (await get(api, "/series", **query))["series"] == []
+    await push(api, run, {"step": [3], "loss": [3]})
+    [news] = (await get(api, "/series", **query))["series"]
+    assert (news["step"], news["is_new"]) == ([3], True)
+
+
+async def test_series_of_several_runs_and_keys(api: httpx.AsyncClient) -> None:
+    runs = [await make_external(api, name) for name in ("a", "b")]
+    await push(api, runs[0], {"step": [1], "loss": [1], "lr": [2]})
+    await push(api, runs[1], {"step": [1], "loss": [3]})
+    query = {"run": [run["id"] for run in runs], "key": ["loss", "lr"], "x": "relative"}
+    found = (await get(api, "/series", **query))["series"]
+    a, b = (run["id"] for run in runs)
+    assert [(each["run"], each["key"]) for each in found] == [(a, "loss"), (a, "lr"), (b, "loss")]
+    assert all(0 <= each["time"][0] < 600 for each in found)
+
+
+@pytest.mark.parametrize(
+    "query", [{"x": "age"}, {"since": "x"}, {"max_points": 1}, {"run": []}, {"key": []}]
+)
+async def test_questions_that_make_no_sense(api: httpx.AsyncClient, query: Any) -> None:
+    run = await make_external(api)
+    await push(api, run, {"step": [1], "loss": [1]})
+    params = {"run": run["id"], "key": "loss"} | query
+    problem(await api.get(f"{V1}/series", params=params), 422)
