@@ -127,7 +127,7 @@ async def active_by_cluster(session: AsyncSession) -> dict[UUID, int]:
         .where(Run.status.in_(_ACTIVE), Run.deleted_at.is_(None))
         .group_by(Cluster.id)
     )
-    return dict((await session.execute(query)).tuples().all())
+    return {row[0]: row[1] for row in await session.execute(query)}
 
 
 async def queued_by_cluster(session: AsyncSession) -> dict[UUID, list[UUID]]:
@@ -152,7 +152,7 @@ async def count_by_experiment(
         .where(Run.experiment_id.in_(experiment_ids), Run.deleted_at.is_(None))
         .group_by(Run.experiment_id)
     )
-    return dict((await session.execute(query)).tuples().all())
+    return {row[0]: row[1] for row in await session.execute(query)}
 
 
 async def newest_attempt_number(session: AsyncSession, run_id: UUID) -> int:

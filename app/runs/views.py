@@ -34,7 +34,7 @@ from app.runs.contexts import (
 )
 from app.runs.service import ClusterLoad
 from app.runs.states import ENDED
-from app.runs.words import ends_at, seconds_taken, status_words
+from app.runs.words import ends_at, queue_words, seconds_taken, status_words
 from app.web.filters import duration, number, percent
 from app.web.forms import as_text
 from app.web.svg import maze_picture, sparkline
@@ -150,7 +150,7 @@ def maze_grid(evaluation: TrainingEvaluation) -> MazeGrid:
     return MazeGrid(
         step=evaluation.step,
         rate=rate_figure(evaluation.solved_count, evaluation.n),
-        note=f"{evaluation.n} mazes of {evaluation.env_id}{limit} · {passed}",
+        note=f"{evaluation.env_id}{limit} · {passed}",
         cells=cells,
     )
 
@@ -304,7 +304,7 @@ def _share(count: SolveCount) -> float:
 def _reason(run: Run, load: ClusterLoad) -> str:
     position = load.position(run.id)
     if position is not None:
-        return status_words(run, position=position)
+        return queue_words(run, position=position)
     return run.status_reason if run.status in ENDED else ""
 
 

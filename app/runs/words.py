@@ -6,12 +6,12 @@ from app.models import ClusterStatus, DesiredStatus, Run, RunStatus
 from app.web.filters import duration
 
 _WAITING = {
-    RunStatus.SUBMITTING: "Being handed to the cluster",
-    RunStatus.PENDING: "Accepted by the cluster, starting",
+    RunStatus.SUBMITTING: "Submitting: being handed to the cluster",
+    RunStatus.PENDING: "Pending: accepted by the cluster, starting",
     RunStatus.WAITING_RETRY: "Waiting before the next attempt",
 }
 _ENDED = {
-    RunStatus.SUCCEEDED: "Finished",
+    RunStatus.SUCCEEDED: "Succeeded",
     RunStatus.FAILED: "Failed",
     RunStatus.STOPPED: "Stopped",
     RunStatus.LOST: "Lost: the cluster no longer knows the job",
@@ -19,19 +19,32 @@ _ENDED = {
 
 
 def status_words(run: Run, *, position: int | None) -> str:
-    """One line, such as `Running step 84 of 200 · 0.31 s a step`.
+    """One line that begins with the status: `Running step 84 of 200 · 0.31 s a step`.
 
     `position` is the run's place in its cluster's queue, if it waits there.
     """
     if run.status is RunStatus.QUEUED:
-        return _queued(run, position)
-    if run.status is RunStatus.STOPPING or _is_asked_to_stop(run):
+        return f"Queued · {queue_words(run, position=position)}"
+    if run.status is RunStatus.STOPPING or _is_asked_to_stop(run) and run.status not in _ENDED:
         return "Stopping: it saves a checkpoint first" + _step(run, " · at step")
     if run.status is RunStatus.RUNNING:
         return _running(run)
     if run.status in _ENDED:
         return _ended(run)
     return _WAITING[run.status]
+
+
+def queue_words(run: Run, *, position: int | None) -> str:
+    """Why a queued run waits: `waits, position 2`."""
+    if _is_asked_to_stop(run):
+        return "stopping before it started"
+    cluster = run.cluster
+    if cluster is not None and cluster.status is not ClusterStatus.READY:
+        is_starting = cluster.status is ClusterStatus.STARTING
+        return "waits for the cluster to start" if is_starting else "waits for the cluster"
+    if position is None or position <= 1:
+        return "starts next"
+    return f"waits, position {position}"
 
 
 def ends_at(run: Run) -> datetime | None:
@@ -50,18 +63,6 @@ def seconds_taken(run: Run, now: datetime) -> float | None:
     return max(0.0, ((run.ended_at or now) - run.started_at).total_seconds())
 
 
-def _queued(run: Run, position: int | None) -> str:
-    if _is_asked_to_stop(run):
-        return "Stopping before it started"
-    cluster = run.cluster
-    if cluster is not None and cluster.status is not ClusterStatus.READY:
-        is_starting = cluster.status is ClusterStatus.STARTING
-        return "Waits for the cluster to start" if is_starting else "Waits for the cluster"
-    if position is None or position <= 1:
-        return "Starts next"
-    return f"Waits, position {position}"
-
-
 def _running(run: Run) -> str:
     if run.step is None:
         return f"Running: {run.phase}" if run.phase else "Running: no step yet"
@@ -71,12 +72,11 @@ def _running(run: Run) -> str:
 
 
 def _ended(run: Run) -> str:
-    if run.status is RunStatus.FAILED and run.status_reason:
-        return run.status_reason
     taken = ""
     if run.started_at and run.ended_at:
         taken = f" after {duration((run.ended_at - run.started_at).total_seconds())}"
-    return _ENDED[run.status] + taken + _step(run, " · at step")
+    step = "" if run.status is RunStatus.SUCCEEDED else _step(run, " · at step")
+    return _ENDED[run.status] + taken + step
 
 
 def _step(run: Run, lead: str) -> str:

@@ -7,11 +7,13 @@ from http import HTTPStatus
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
 from app.errors import NotSignedIn, SkydeckError
 from app.ids import new_slug
+from app.web.csp import HEADERS
 from app.web.deps import find_viewer, sign_in_url
 from app.web.htmx import Htmx
 from app.web.templating import page
@@ -62,6 +64,7 @@ def install(app: FastAPI) -> None:
         (SkydeckError, _known),
         (HTTPException, _http),
         (RequestValidationError, _invalid),
+        (OperationalError, _database),
         (Exception, _unknown),
     ):
         app.add_exception_handler(kind, _on_pages(handler, _handler_of(app, kind)))
@@ -108,6 +111,11 @@ async def _invalid(request: Request, error: Exception) -> Response:
     return await _answer(request, 422, f"A value in the address or form cannot be read: {named}.")
 
 
+async def _database(request: Request, error: Exception) -> Response:
+    _logger.error("database failed", exc_info=error)
+    return await _answer(request, 503, "The database does not answer right now.")
+
+
 async def _unknown(request: Request, error: Exception) -> Response:
     reference = new_slug("err")
     _logger.error("page failed", exc_info=error, extra={"reference": reference})
@@ -131,7 +139,10 @@ async def _answer(request: Request, status: int, happened: str, *, reference: st
         reference=reference,
     )
     layout = "layouts/page.html" if viewer else "layouts/plain.html"
-    return page(request, "errors/error.html", context, status=status, layout=layout)
+    # An unforeseen error is answered outside of all middleware, so the headers are added here.
+    return page(
+        request, "errors/error.html", context, status=status, headers=HEADERS, layout=layout
+    )
 
 
 def _sentence(message: str) -> str:

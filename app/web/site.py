@@ -1,6 +1,6 @@
 """The pages of all features, and how they are put onto the application."""
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 
 from app.clusters import routes as clusters
 from app.experiments import routes as experiments
@@ -11,6 +11,7 @@ from app.web.assets import HashedStaticFiles
 from app.web.csp import SecurityHeaders
 from app.web.csrf import SameSiteOnly
 
+FORM_BYTES = 1_000_000
 ROUTERS = (
     users.router,
     preferences.router,
@@ -26,8 +27,10 @@ ROUTERS = (
 
 def install(app: FastAPI) -> None:
     """Adds all pages, static files, security headers and the pages shown for errors."""
+    pages = APIRouter(max_body_size=FORM_BYTES)
     for router in ROUTERS:
-        app.include_router(router, include_in_schema=False)
+        pages.include_router(router, include_in_schema=False)
+    app.include_router(pages)
     app.mount("/static", HashedStaticFiles(), name="static")
     errors.install(app)
     app.add_middleware(SameSiteOnly)

@@ -1,6 +1,7 @@
 """Renders templates: strict about names, always escaping, with the frame around each page."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -73,7 +74,7 @@ def page(
     context: Any,
     *,
     status: int = 200,
-    headers: dict[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
     **extra: object,
 ) -> HTMLResponse:
     """Renders `template` with its context as `c` and the frame as `frame`.

@@ -91,7 +91,7 @@ function heroLayout(data) {
   layout.xaxis.range = [-last * 0.015, last * 1.015];
   layout.xaxis.title = { text: "step", standoff: 4, font: { size: 12 } };
   layout.margin = { ...FRAME, b: 40 };
-  layout.yaxis.range = [0, 1.06];
+  layout.yaxis.range = [0, 1.1];
   layout.yaxis.tickvals = [0, 0.25, 0.5, 0.75, 1];
   layout.yaxis.ticktext = ["0", "25 %", "50 %", "75 %", "100 %"];
   layout.shapes = y.length ? [{ type: "line", xref: "paper", x0: 0, x1: 1, y0: y[0], y1: y[0], line: { color: colour("line-strong"), width: 1, dash: "dash" } }] : [];
@@ -101,7 +101,7 @@ function heroLayout(data) {
   layout.annotations = [];
   if (best > 0) {
     const isRight = data.step[best] > last * 0.8;
-    layout.annotations.push({ x: data.step[best], y: y[best], text: `best ${data.solved[best]}/${data.n[best]}`, showarrow: false, yshift: -16, xanchor: isRight ? "right" : "center", font: { size: 12, color: colour("text") } });
+    layout.annotations.push({ x: data.step[best], y: y[best], text: `best ${data.solved[best]}/${data.n[best]}`, showarrow: false, yshift: 16, xanchor: isRight ? "right" : "center", font: { size: 12, color: colour("text") } });
   }
   for (const step of data.resumed ?? []) {
     layout.annotations.push({ x: step, y: 0.02, yanchor: "bottom", xanchor: "left", text: "resumed", showarrow: false, font: { size: 12, color: colour("amber") } });
@@ -132,8 +132,9 @@ export async function updateHero(plotly, element, data) {
 
 function lineTraces(series, hue) {
   const line = colour(`run-${hue}`);
+  // Copies: what is drawn grows by extendTraces, what is known by itself.
   const traces = [{
-    x: series.step, y: series.value, mode: series.step.length < 3 ? "lines+markers" : "lines", connectgaps: false,
+    x: [...series.step], y: [...series.value], mode: series.step.length < 3 ? "lines+markers" : "lines", connectgaps: false,
     line: { color: line, width: 1.5 }, marker: { color: line, size: 5 }, hovertemplate: "step %{x}: %{y:.5~g}<extra></extra>",
   }];
   // Values that are no numbers leave a gap; a cross at the last number before says so.

@@ -1,0 +1,138 @@
+import json
+from collections.abc import Sequence
+
+import httpx
+from fastapi.sse import ServerSentEvent
+
+from app.db import Database
+from app.metrics import service as metrics
+from app.models import RunStatus
+from app.runs import service as runs
+from app.runs.states import transition
+from app.runs.stream_routes import LogFollower, RunFollower
+from app.web.sse import END, poll
+from tests.web.seed import Seeded, add_evaluation, add_log, add_points
+
+
+async def follower(database: Database, slug: str) -> RunFollower:
+    async with database.read() as session:
+        run = await runs.get(session, slug)
+        return RunFollower(database, slug, await metrics.list_cursors(session, run))
+
+
+def names(events: Sequence[ServerSentEvent]) -> list[str | None]:
+    return [event.event for event in events]
+
+
+async def test_a_reader_is_told_only_what_is_new(sqlite_database: Database, seeded: Seeded) -> None:
+    reader = await follower(sqlite_database, seeded.running)
+    assert await reader.look() == []
+    async with sqlite_database.write() as session:
+        run = await runs.get(session, seeded.running)
+        run.step = 86
+        await add_points(session, run, 85, 86)
+    points, run_event = await reader.look()
+    by_key = {row["key"]: row for row in points.data["series"]}
+    assert by_key["timing/step"]["step"] == [85, 86]
+    assert by_key["timing/step"]["is_new"] is True
+    assert "eval/all/pass_at_1" not in by_key
+    assert run_event.event == "run"
+    assert await reader.look() == []
+
+
+async def test_each_batch_names_the_cursor_that_it_follows(
+    sqlite_database: Database, seeded: Seeded
+) -> None:
+    reader = await follower(sqlite_database, seeded.running)
+    cursors = []
+    for step in (85, 86):
+        async with sqlite_database.write() as session:
+            await add_points(session, await runs.get(session, seeded.running), step, step)
+        (event,) = await reader.look()
+        row = next(row for row in event.data["series"] if row["key"] == "timing/step")
+        cursors.append((row["after"], row["cursor"]))
+    assert cursors[1][0] == cursors[0][1]
+
+
+async def test_an_evaluation_brings_the_whole_hero(
+    sqlite_database: Database, seeded: Seeded
+) -> None:
+    reader = await follower(sqlite_database, seeded.running)
+    await reader.look()
+    async with sqlite_database.write() as session:
+        run = await runs.get(session, seeded.running)
+        await add_evaluation(session, run, step=100, solved=60)
+    (event,) = await reader.look()
+    assert event.event == "evaluation"
+    assert event.data["step"][-1] == 100
+    assert event.data["solved"][-1] == 60
+
+
+async def test_the_end_of_a_run_ends_its_stream(sqlite_database: Database, seeded: Seeded) -> None:
+    reader = await follower(sqlite_database, seeded.running)
+    await reader.look()
+    async with sqlite_database.write() as session:
+        run = await runs.get(session, seeded.running)
+        at = run.created_at
+        session.add(transition(run, RunStatus.SUCCEEDED, at=at, actor="worker", reason="observed"))
+    assert names(await reader.look()) == ["run", END]
+
+
+async def test_a_growing_line_comes_again_whole(sqlite_database: Database, seeded: Seeded) -> None:
+    reader = LogFollower(sqlite_database, seeded.running, None, 1098)
+    assert await reader.look() == []
+    shown: list[tuple[int, str]] = []
+    for data in (b"half", b" a line\nnext\n", b"", b"last\n"):
+        async with sqlite_database.write() as session:
+            run = await runs.get(session, seeded.running)
+            await add_log(session, run, run.attempts[0], data)
+        for event in await reader.look():
+            lines = event.data["lines"]
+            shown += [(line["number"], "".join(t for _, t in line["pieces"])) for line in lines]
+    assert shown == [
+        (1098, "half"),
+        (1098, "half a line"),
+        (1099, "next"),
+        (1099, "next"),
+        (1100, "last"),
+    ]
+
+
+async def test_a_stream_looks_pauses_and_ends_after_its_life() -> None:
+    clock = 0.0
+    looks = 0
+
+    async def look() -> list[ServerSentEvent]:
+        nonlocal looks
+        looks += 1
+        return [ServerSentEvent(event="x", data=looks)]
+
+    async def sleep(seconds: float) -> None:
+        nonlocal clock
+        clock += seconds
+
+    events = [e async for e in poll(look, pause=2, lifetime=6, sleep=sleep, now=lambda: clock)]
+    assert [event.data for event in events] == [None, 1, 2, 3]
+    assert events[0].retry is not None
+
+
+async def test_an_ended_run_answers_its_streams_and_closes(
+    client: httpx.AsyncClient, seeded: Seeded
+) -> None:
+    for path in ("stream", "log/stream?from=3644"):
+        answer = await client.get(f"/runs/{seeded.succeeded}/{path}")
+        assert answer.headers["Content-Type"].startswith("text/event-stream")
+        blocks = [block for block in answer.text.split("\n\n") if "event: end" in block]
+        assert len(blocks) == 1
+    assert (await client.get("/runs/run-nothing1/stream")).status_code == 404
+
+
+async def test_lines_travel_as_text_and_class_names(
+    client: httpx.AsyncClient, seeded: Seeded
+) -> None:
+    answer = await client.get(f"/runs/{seeded.succeeded}/log/stream?from=1")
+    data = next(line for line in answer.text.splitlines() if line.startswith("data: "))
+    third = json.loads(data.removeprefix("data: "))["lines"][2]
+    assert third["pieces"] == [
+        ["ansi-yellow", "No checkpoint found, starting training from scratch"]
+    ]
