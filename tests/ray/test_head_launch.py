@@ -6,7 +6,7 @@ import pytest
 
 from app.ray import head_launch
 from app.ray.head_launch import PORT_OPTIONS, head_environment, last_useful_line, plan
-from app.ray.head_process import patient
+from app.ray.head_process import with_known_ports
 
 
 def test_each_head_has_ports_a_folder_and_a_marker_of_its_own(home: Path) -> None:
@@ -82,16 +82,27 @@ def test_the_last_useful_line_names_the_error(tmp_path: Path, text: str, line: s
     assert last_useful_line(log) == line
 
 
-def test_a_slow_node_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
-    monkeypatch.setattr("time.sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+def test_the_ports_of_the_agents_are_noted_before_the_node_starts() -> None:
+    seen: list[object] = []
 
-    def get_node(ready_at: float) -> str:
-        if now[0] < ready_at:
-            raise RuntimeError("no node")
-        return "node"
+    def start_raylet(
+        node_id: str,
+        session_dir: str,
+        metrics_agent_port: int,
+        metrics_export_port: int,
+        dashboard_agent_listen_port: int,
+        runtime_env_agent_port: int,
+    ) -> str:
+        seen.append("started")
+        return "process"
 
-    assert patient(get_node, seconds=100)(90) == "node"
-    with pytest.raises(RuntimeError, match="no node"):
-        patient(get_node, seconds=100)(1000)
+    start = with_known_ports(start_raylet, lambda *noted: seen.append(noted))
+    ports = {"dashboard_agent_listen_port": 3, "runtime_env_agent_port": 4}
+    assert start("n", "/s", 1, 2, **ports) == "process"
+    assert seen == [
+        ("/s", "n", "metrics_agent_port", 1),
+        ("/s", "n", "metrics_export_port", 2),
+        ("/s", "n", "dashboard_agent_listen_port", 3),
+        ("/s", "n", "runtime_env_agent_port", 4),
+        "started",
+    ]
