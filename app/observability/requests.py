@@ -1,5 +1,6 @@
 """An id and a log line for each request."""
 
+import logging
 import re
 import time
 
@@ -12,7 +13,7 @@ from app.ids import new_slug
 HEADER = "X-Request-ID"
 _GIVEN = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _QUIET_PATHS = ("/static/", "/healthz", "/readyz")
-_logger = structlog.stdlib.get_logger("app.requests")
+_logger = logging.getLogger("app.requests")
 
 
 class RequestLog:
@@ -49,5 +50,6 @@ def _id_of(headers: Headers) -> str:
 
 def _log(scope: Scope, status: int, seconds: float) -> None:
     path = scope["path"]
-    write = _logger.debug if path.startswith(_QUIET_PATHS) else _logger.info
-    write("request", method=scope["method"], path=path, status=status, seconds=round(seconds, 4))
+    level = logging.DEBUG if path.startswith(_QUIET_PATHS) else logging.INFO
+    fields = {"method": scope["method"], "path": path, "status": status}
+    _logger.log(level, "request", extra=fields | {"seconds": round(seconds, 4)})

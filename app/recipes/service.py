@@ -1,5 +1,6 @@
 """The recipes there are, and full configs made from them. No database is involved."""
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -80,7 +81,7 @@ def flatten(values: Mapping[str, Any]) -> Iterator[tuple[str, float | None, str]
         cut = key[:_KEY_LENGTH]
         if cut not in seen:
             seen.add(cut)
-            yield cut, _number(value), rendering.argument(value)[:_FLAT_TEXT_LENGTH]
+            yield cut, _number(value), _text(value)[:_FLAT_TEXT_LENGTH]
 
 
 def _leaves(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
@@ -89,6 +90,10 @@ def _leaves(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]
             yield from _leaves(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _number(value: object) -> float | None:

@@ -1,0 +1,174 @@
+"""Rules of configs, each by an example that breaks it and one that just does not."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.errors import Invalid, NotFound
+from app.recipes import service
+from app.recipes.model import Field, FieldType, Group, Recipe
+from app.recipes.validate import exact, nearest, read_text, validate
+
+EMBEDDED = service.get("embedded-maze-grpo")
+STEPS, RATE = "trainer.max_training_steps", "trainer.policy.optimizer_config.lr"
+SMALL = Recipe(
+    name="small",
+    title="",
+    version=1,
+    summary="",
+    entrypoint=("true",),
+    groups=(
+        Group(
+            "All",
+            (
+                Field(key="flag", label="Flag", default=True, help=""),
+                Field(key="a.count", label="Count", default=2, help="", min=1, max=9),
+                Field(key="a.rate", label="Rate", default=0.5, help="", above=0, max=1),
+                Field(key="word", label="Word", default="x", help="", choices=("x", "y")),
+                Field(key="text", label="Text", default="", help=""),
+            ),
+        ),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("config", "rule"),
+    [
+        ({"flag": 1}, "type"),
+        ({"flag": "true"}, "type"),
+        ({"a.count": True}, "type"),
+        ({"a.count": 1.5}, "type"),
+        ({"a.count": "2"}, "type"),
+        ({"a.count": None}, "type"),
+        ({"a.count": 0}, "range"),
+        ({"a.count": 10}, "range"),
+        ({"a.rate": 0}, "range"),
+        ({"a.rate": 1.01}, "range"),
+        ({"a.rate": float("nan")}, "type"),
+        ({"a.rate": float("inf")}, "type"),
+        ({"word": "z"}, "choice"),
+        ({"word": ["x"]}, "type"),
+        ({"text": "a\nb"}, "characters"),
+        ({"text": "a" * 501}, "length"),
+        ({"a.cuont": 1}, "unknown_key"),
+    ],
+)
+def test_one_wrong_value(config: dict[str, Any], rule: str) -> None:
+    [error] = validate(SMALL, config).errors
+    assert (error.rule, error.fields) == (rule, tuple(config))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [{}, {"a.count": 1}, {"a.count": 9.0}, {"a.rate": 1}, {"word": "y"}, {"text": "ä $(x)"}],
+)
+def test_values_at_the_edge_are_right(config: dict[str, Any]) -> None:
+    assert validate(SMALL, config).ok
+
+
+def test_an_unknown_key_gets_the_nearest_ones() -> None:
+    assert nearest("a.cuont", ["a.count", "b"]) == ["a.count"]
+    assert nearest("trainer.rate", ["a.rate", "b"]) == ["a.rate"]
+    assert nearest("zzz", ["a.rate", "b"]) == []
+
+
+@pytest.mark.parametrize(
+    ("config", "rule"),
+    [
+        ({"trainer.train_batch_size": 4}, "mini_batch_at_most_batch"),
+        ({"trainer.train_batch_size": 12}, "batch_divisible"),
+        ({"trainer.max_ckpts_to_keep": 0}, "keeps_no_checkpoint"),
+    ],
+)
+def test_errors_over_several_values(config: dict[str, Any], rule: str) -> None:
+    assert [error.rule for error in validate(EMBEDDED, config).errors] == [rule]
+
+
+@pytest.mark.parametrize(
+    ("config", "rule"),
+    [
+        ({"trainer.ckpt_interval": -1}, "no_interval"),
+        ({"trainer.eval_interval": 281}, "no_interval"),
+        ({"trainer.hf_save_interval": 0}, "no_interval"),
+        ({"generator.max_turns": 14}, "turns_too_few"),
+        ({"trainer.dump_eval_results": False}, "no_dump"),
+    ],
+)
+def test_traps_are_warnings(config: dict[str, Any], rule: str) -> None:
+    found = validate(EMBEDDED, config)
+    assert found.ok
+    assert [warning.rule for warning in found.warnings] == [rule]
+
+
+def test_the_defaults_are_without_fault() -> None:
+    for recipe in service.list_all():
+        assert validate(recipe, {}) == validate(recipe, recipe.defaults())
+        assert validate(recipe, {}).ok
+        assert validate(recipe, {}).warnings == ()
+
+
+def test_a_full_config_has_exact_types() -> None:
+    values = service.resolve(EMBEDDED.name, {STEPS: 20.0, RATE: 1})
+    assert list(values) == list(EMBEDDED.fields())
+    assert (values[STEPS], type(values[STEPS])) == (20, int)
+    assert (values[RATE], type(values[RATE])) == (1.0, float)
+
+
+def test_a_refused_config_names_each_field() -> None:
+    config = {"trainer.train_batch_size": 12, "trainer.policy_mini_batch_size": 8}
+    with pytest.raises(Invalid) as caught:
+        service.resolve(EMBEDDED.name, config)
+    assert {problem.field for problem in caught.value.problems} == set(config)
+
+
+def test_an_unknown_recipe() -> None:
+    with pytest.raises(NotFound, match=EMBEDDED.name):
+        service.resolve("none", {})
+
+
+@pytest.mark.parametrize(
+    ("key", "typed", "value"),
+    [
+        ("a.count", " 3 ", 3),
+        ("a.count", "3.5", "3.5"),
+        ("a.rate", "2e-3", 0.002),
+        ("a.rate", "much", "much"),
+        ("flag", "TRUE", True),
+        ("flag", "yes", "yes"),
+        ("word", " y ", "y"),
+    ],
+)
+def test_what_was_typed(key: str, typed: str, value: object) -> None:
+    found = read_text(SMALL.fields()[key], typed)
+    assert (found, type(found)) == (value, type(value))
+
+
+@given(st.sampled_from(list(SMALL.fields().values())), st.text())
+def test_whatever_is_typed_is_a_value_or_an_error(field: Field, typed: str) -> None:
+    value = read_text(field, typed)
+    if validate(SMALL, {field.key: value}).ok:
+        assert isinstance(exact(field, value), type(field.default))
+
+
+def test_config_values_become_rows() -> None:
+    values = {"a": 1, "b": {"c": True, "d": "x" * 600}, "e": 10**400, "f": None}
+    rows = {key: (number, text) for key, number, text in service.flatten(values)}
+    assert rows["a"] == (1.0, "1")
+    assert rows["b.c"] == (1.0, "true")
+    assert rows["b.d"] == (None, "x" * 500)
+    assert rows["e"][0] is None
+    assert len(rows["e"][1]) == 401
+    assert rows["f"] == (None, "null")
+
+
+def test_field_types_come_from_defaults() -> None:
+    assert [field.type for field in SMALL.fields().values()] == [
+        FieldType.BOOL,
+        FieldType.INT,
+        FieldType.FLOAT,
+        FieldType.TEXT,
+        FieldType.TEXT,
+    ]
