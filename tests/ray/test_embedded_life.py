@@ -41,31 +41,11 @@ SUPERVISE = (
 @pytest.fixture
 def stranger() -> Iterator[psutil.Process]:
     """Somebody else's head, started the plain way, without a token."""
-    port, dashboard = 36379, 36265
-    folder = tempfile.mkdtemp(prefix="stranger-", dir="/tmp")
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block"),
-            *("--node-ip-address=127.0.0.3", f"--port={port}", f"--dashboard-port={dashboard}"),
-            *("--num-cpus=1", "--object-store-memory=80000000", f"--temp-dir={folder}"),
-            *("--ray-client-server-port=36001", "--disable-usage-stats"),
-        ],
-        env=environ | {"RAY_AUTH_MODE": "disabled"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    deadline = time.monotonic() + 180
-    while not _answers(f"http://127.0.0.1:{dashboard}/api/version"):
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.5)
+    folder = Path(tempfile.mkdtemp(prefix="stranger-", dir="/tmp"))
+    # Plain Ray may well fail to start on a busy machine.
+    process = next(filter(None, (_start_stranger(folder / str(n)) for n in range(3))))
     yield psutil.Process(process.pid)
-    below = psutil.Process(process.pid).children(recursive=True)
-    process.terminate()
-    process.wait(60)
-    psutil.wait_procs(below, timeout=10)
+    _end_stranger(process)
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -73,6 +53,8 @@ async def test_it_outlives_its_supervisor_and_leaves_strangers_alone(
     stranger: psutil.Process, home: Path
 ) -> None:
     theirs = {stranger, *stranger.children(recursive=True)}
+    # Their workers may come and go; these stay.
+    lasting = [child for child in stranger.children() if child.name() in ("gcs_server", "raylet")]
     supervisor = await asyncio.create_subprocess_exec(
         sys.executable, "-c", SUPERVISE, str(home), stdout=subprocess.PIPE
     )
@@ -101,9 +83,9 @@ async def test_it_outlives_its_supervisor_and_leaves_strangers_alone(
     await head.stop()
     assert not any(processes.is_alive(process) for process in ours)
     assert processes.processes_of(state) == []
-    assert all(process.is_running() for process in theirs if process.name() in _LASTING)
-    assert stranger.is_running()
-    assert _answers("http://127.0.0.1:36265/api/version")
+    assert len(lasting) == 2
+    assert all(map(processes.is_alive, [stranger, *lasting]))
+    assert _answers(_DASHBOARD)
 
 
 async def test_a_killed_head_is_noticed_cleaned_up_and_replaced(home: Path) -> None:
@@ -146,8 +128,39 @@ async def test_a_start_that_fails_says_why_and_leaves_nothing(home: Path) -> Non
     assert processes.processes_of(state) == []
 
 
-# Workers of a head may come and go; these stay.
-_LASTING = ("gcs_server", "raylet")
+_DASHBOARD_PORT = 36265
+_DASHBOARD = f"http://127.0.0.1:{_DASHBOARD_PORT}/api/version"
+
+
+def _start_stranger(folder: Path) -> "subprocess.Popen[bytes] | None":
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block"),
+            *("--node-ip-address=127.0.0.3", "--port=36379", "--num-cpus=1"),
+            *(f"--dashboard-port={_DASHBOARD_PORT}", "--ray-client-server-port=36001"),
+            *("--object-store-memory=80000000", f"--temp-dir={folder}", "--disable-usage-stats"),
+        ],
+        env=environ | {"RAY_AUTH_MODE": "disabled"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < deadline:
+        # Written at the end of a start that went well.
+        if (folder / "ray_current_cluster").exists() and _answers(_DASHBOARD):
+            return process
+        time.sleep(0.5)
+    _end_stranger(process)
+    return None
+
+
+def _end_stranger(process: "subprocess.Popen[bytes]") -> None:
+    below = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+    process.terminate()
+    process.wait(60)
+    psutil.wait_procs(below, timeout=10)
 
 
 def _answers(url: str) -> bool:
