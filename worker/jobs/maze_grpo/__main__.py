@@ -3,6 +3,7 @@
 Exit codes: 0 done, 1 failed, 2 wrong settings, 143 stopped by SIGTERM after saving.
 """
 
+import contextlib
 import os
 import signal
 import sys
@@ -42,14 +43,21 @@ def main(arguments: list[str]) -> int:
 
 def _run(trainer: Trainer, console: Console) -> int:
     try:
+        return _train(trainer, console)
+    except OSError as error:
+        step, kind = trainer.state.step, type(error).__name__
+        # What could not be written may be the log itself.
+        with contextlib.suppress(OSError):
+            console.error(f"Training failed at step {step} with {kind}:\n{error}")
+        return _FAILED
+
+
+def _train(trainer: Trainer, console: Console) -> int:
+    try:
         trainer.run()
     except Stopped:
         console.info(f"Stopped by SIGTERM after step {trainer.state.step}")
         return _TERMINATED
-    except OSError as error:
-        step, kind = trainer.state.step, type(error).__name__
-        console.error(f"Training failed at step {step} with {kind}:\n{error}")
-        return _FAILED
     return 0
 
 

@@ -1,9 +1,9 @@
 """Makes the base model by behaviour cloning: `python -m worker.jobs.maze_grpo.base`.
 
-The shortest paths of fresh mazes are the demonstrations. Cloning stops once the mean of the
-weights solves 42 % of 256 other mazes: an under-trained model, not a crippled one, so that
-reinforcement has something to add. Another processor or BLAS may give other bytes; the rule is
-about the solve rate.
+The shortest paths of fresh mazes are the demonstrations. Cloning stops once the running mean of
+the weights solves 42 % of 512 other mazes, on average over two looks at it, since one look may be
+luck: an under-trained model, not a crippled one, so that reinforcement has something to add.
+Another processor or BLAS may give other bytes; the rule is about the solve rate.
 """
 
 import argparse
@@ -30,7 +30,7 @@ BASE_FILE = Path(__file__).parent / "base.safetensors"
 
 _MAZES_A_STEP = 8
 _LR, _EMA = 2e-3, 0.98
-_GOAL, _EVERY, _MAX_STEPS = 0.42, 20, 4000
+_GOAL, _EVERY, _MAX_STEPS = 0.42, 10, 4000
 
 
 class NotLearned(RuntimeError):
@@ -47,14 +47,14 @@ class Progress:
 
 
 def clone(seed: int) -> Iterator[Progress]:
-    """Trains a model; tells its progress every 20 steps.
+    """Trains a model; tells its progress every 10 steps.
 
     Ends when the goal is reached. Raises `NotLearned` if that takes too long.
     """
     demos = demonstration_mazes()
     weights = pack_arrays(SHAPES, random_weights(np.random.default_rng(seed)))
     mean = pack(SHAPES, weights.vector.copy())
-    adam = Adam.zeros(len(weights.vector))
+    adam, before = Adam.zeros(len(weights.vector)), 0.0
     for step in range(1, _MAX_STEPS + 1):
         mazes = board(mazes_in(demos.take(_MAZES_A_STEP)))
         adam.update(weights.vector, _gradient(weights, mazes), lr=_LR)
@@ -62,8 +62,9 @@ def clone(seed: int) -> Iterator[Progress]:
         if step % _EVERY == 0:
             rate = dev_solve_rate(mean)
             yield Progress(step, rate, mean)
-            if rate >= _GOAL:
+            if (before + rate) / 2 >= _GOAL:
                 return
+            before = rate
     raise NotLearned(f"{_MAX_STEPS} steps did not reach {_GOAL} on the dev mazes")
 
 

@@ -8,7 +8,7 @@ from app.maze.parse import Dialect
 from worker.jobs.maze_grpo.mazes import DEV_SEED, Drawn, Stream, layouts
 from worker.jobs.maze_grpo.model import SIDE
 
-DEV_MAZES = 256
+DEV_MAZES = 512
 
 
 class UnusableEvalSet(ValueError):
@@ -34,6 +34,6 @@ def mazes_of(chosen: EvalSet) -> tuple[Maze, ...]:
 
 @cache
 def dev_mazes() -> tuple[Drawn, ...]:
-    """256 solvable mazes, none of them in `easy-solvable-15`. They choose when cloning stops."""
+    """512 solvable mazes, none of them in `easy-solvable-15`. They choose when cloning stops."""
     stream = Stream(DEV_SEED, excluded=layouts(mazes_of(EASY_SOLVABLE_15)))
     return tuple(stream.take(DEV_MAZES))

@@ -2,12 +2,14 @@
 
 import contextlib
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
 _UNFINISHED, _REPLACED = ".tmp-", ".old-"
+_LEFTOVER = re.compile(r"\.(tmp|old)-.+-[0-9a-f]{8}")
 
 
 def write(path: Path, data: bytes) -> None:
@@ -56,13 +58,14 @@ def whole_folder(path: Path) -> Iterator[Path]:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Removes what a killed run left half written in `folder`."""
-    for prefix in (_UNFINISHED, _REPLACED):
-        for leftover in folder.glob(f"{prefix}*"):
-            if leftover.is_dir():
-                shutil.rmtree(leftover, ignore_errors=True)
-            else:
-                leftover.unlink(missing_ok=True)
+    """Removes what a killed run left half written in `folder`, if that exists."""
+    for leftover in folder.iterdir() if folder.is_dir() else ():
+        if not _LEFTOVER.fullmatch(leftover.name):
+            continue
+        if leftover.is_dir():
+            shutil.rmtree(leftover, ignore_errors=True)
+        else:
+            leftover.unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

@@ -31,6 +31,8 @@ from worker.jobs.maze_grpo.update import Learner, Rollouts, entropy
 BASE_NAME = "skydeck-maze-base"
 """What adapters on the shipped base call it."""
 
+_DUMPS = "dumped_evals"
+
 
 class Stopped(Exception):
     """The run was asked to stop, and has saved its last whole step."""
@@ -54,9 +56,7 @@ class Trainer:
         self._base_name = config.model_path or BASE_NAME
         self._lora = Lora(config.lora_rank, config.lora_alpha)
         self._learner = Learner(config, lora=self._lora, base=self._base)
-        for folder in (config.checkpoints_folder, config.export_folder):
-            folder.mkdir(parents=True, exist_ok=True)
-            files.remove_leftovers(folder)
+        self._prepare_folders()
         digest = hashlib.sha256(base_path.read_bytes()).hexdigest()
         self._checkpoints = Checkpoints(
             config.checkpoints_folder, self._lora, self._base_name, digest
@@ -81,6 +81,14 @@ class Trainer:
                 self._save_checkpoint()
                 raise
         self._console.info("Training done!", places.DONE)
+
+    def _prepare_folders(self) -> None:
+        """Makes them, so that a path that cannot be written fails at once, and tidies them."""
+        checkpoints, exports = self._config.checkpoints_folder, self._config.export_folder
+        for folder in (checkpoints, exports):
+            folder.mkdir(parents=True, exist_ok=True)
+        for folder in (checkpoints, exports / _DUMPS, *exports.glob("global_step_*")):
+            files.remove_leftovers(folder)
 
     def _start(self) -> TrainState:
         """The state to go on from, by `trainer.resume_mode`."""
@@ -192,7 +200,7 @@ class Trainer:
                 evaluation = self._evaluator.evaluate(Policy(weights))
             if self._config.dump_eval_results:
                 name = f"global_step_{self.state.step}_evals"
-                folder = self._config.export_folder / "dumped_evals" / name
+                folder = self._config.export_folder / _DUMPS / name
                 aggregate = self._evaluator.dump(evaluation, folder)
                 rows = folder / f"{evaluate.DATA_SOURCE}.jsonl"
                 console.info(f"Dumped eval data for {evaluate.DATA_SOURCE} to {rows}", places.DUMP)

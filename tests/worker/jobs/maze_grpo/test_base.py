@@ -45,7 +45,7 @@ def test_the_shipped_base_is_where_the_rule_stopped() -> None:
 def test_cloning_learns_from_the_demonstrations() -> None:
     progress = clone(0)
     first = next(progress)
-    assert first.step == 20
+    assert first.step == 10
     maze = board(mazes_in(demonstration_mazes().take(40)))
     losses = []
     for weights in (first.mean.views, pack_arrays(SHAPES, read_base(BASE_FILE)[0]).views):

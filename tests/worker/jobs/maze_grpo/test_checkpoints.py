@@ -61,19 +61,26 @@ def test_the_layout_is_skyrls_without_pickles(checkpoints: Checkpoints) -> None:
 def test_the_newest_is_found_at_every_point_of_a_save(
     checkpoints: Checkpoints, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a kill after each file, and so at each rename, would leave."""
+    """What a kill before each file and each rename would leave."""
     assert checkpoints.latest() is None
     checkpoints.save(state(3), config={})
-    steps, write = [], files.write_synced
+    steps: list[int] = []
 
-    def watched(path: Path, data: bytes) -> None:
-        write(path, data)
-        latest = checkpoints.latest()
-        assert latest is not None
-        steps.append(checkpoints.load(latest).step)
+    def watch(owner: object, name: str) -> None:
+        act = getattr(owner, name)
 
-    monkeypatch.setattr(files, "write_synced", watched)
+        def watched(*arguments: object) -> object:
+            latest = checkpoints.latest()
+            assert latest is not None
+            steps.append(checkpoints.load(latest).step)
+            return act(*arguments)
+
+        monkeypatch.setattr(owner, name, watched)
+
+    for owner, name in ((files, "write_synced"), (Path, "rename"), (Path, "replace")):
+        watch(owner, name)
     checkpoints.save(state(6), config={})
+    assert steps
     assert set(steps) == {3}
     latest = checkpoints.latest()
     assert latest is not None

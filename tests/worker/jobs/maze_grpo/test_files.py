@@ -53,8 +53,10 @@ def test_a_failed_file_leaves_what_was_there(
 
 
 def test_leftovers_of_a_killed_run_go_and_nothing_else(tmp_path: Path) -> None:
-    for name in (".tmp-global_step_4-1a", ".old-global_step_2-1a", "global_step_2"):
+    for name in (".tmp-global_step_4-1a2b3c4d", ".old-global_step_2-1a2b3c4d", "global_step_2"):
         (tmp_path / name).mkdir()
-    (tmp_path / ".tmp-latest.txt-1a").touch()
+    for name in (".tmp-latest.txt-1a2b3c4d", ".tmp-of-somebody-else"):
+        (tmp_path / name).touch()
     files.remove_leftovers(tmp_path)
-    assert names(tmp_path) == {"global_step_2"}
+    assert names(tmp_path) == {"global_step_2", ".tmp-of-somebody-else"}
+    files.remove_leftovers(tmp_path / "missing")

@@ -80,6 +80,31 @@ def test_sigterm_saves_and_exits_with_143(tmp_path: Path) -> None:
     assert f"Stopped by SIGTERM after step {step}" in rest
 
 
+def test_runs_killed_while_they_save_go_on_to_the_same_end(tmp_path: Path) -> None:
+    arguments = ("trainer.ckpt_interval=1", "trainer.max_training_steps=5")
+    for marker in ("Started: 'save_checkpoints'", "Step 2: ", "Started: 'policy_train'"):
+        with subprocess.Popen(
+            [*COMMAND, *arguments],
+            env=environment(tmp_path / "killed"),
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if marker in line:
+                    process.kill()
+                    break
+        assert process.returncode == -signal.SIGKILL
+    assert run(tmp_path / "killed", *arguments).returncode == 0
+    assert run(tmp_path / "whole", *arguments).returncode == 0
+    weights = "ckpts/global_step_5/policy/model_world_size_1_rank_0.safetensors"
+    killed, whole = (tmp_path / name / weights for name in ("killed", "whole"))
+    assert killed.read_bytes() == whole.read_bytes()
+    assert {path.name for path in (tmp_path / "killed" / "ckpts").iterdir()} == {
+        path.name for path in (tmp_path / "whole" / "ckpts").iterdir()
+    }
+
+
 def test_a_short_run_exits_with_0_and_limits_its_own_threads(tmp_path: Path) -> None:
     done = run(tmp_path, "trainer.max_training_steps=1")
     assert (done.returncode, done.stderr) == (0, "")

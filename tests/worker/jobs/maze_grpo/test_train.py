@@ -120,7 +120,7 @@ def test_no_training_maze_is_an_evaluation_maze(
     assert run.trainer.state.next_seed == drawn[-1].seed + 1
 
 
-@pytest.mark.parametrize("polls", [1, 4, 40])
+@pytest.mark.parametrize("polls", [0, 31])
 def test_a_stopped_run_saves_its_last_whole_step(
     small_run: MakeRun, tmp_path: Path, polls: int
 ) -> None:

@@ -39,7 +39,7 @@ def started(seed: int) -> TrainState:
     return state
 
 
-def rollouts(learner: Learner, *, mazes: int = 8) -> Rollouts:
+def rollouts(learner: Learner, *, mazes: int = 6) -> Rollouts:
     """Sampled by the base, so that the state of `started` is off policy."""
     batch = board(mazes_in(Stream(40).take(mazes)))
     log_probs = LogProbs(Policy(BASE), batch)
