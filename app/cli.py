@@ -63,13 +63,11 @@ def up(port: Port = None) -> None:
 @app.command()
 def web(port: Port = None) -> None:
     """Serve pages and API, on a database that is up to date already."""
-    import asyncio
-
-    from app.schema import require_current
+    from app.commands.database import require_database
     from app.up.serve import serve
 
     settings = _settings(port)
-    asyncio.run(require_current(settings.url))
+    require_database(settings.url)
     serve(settings)
 
 

@@ -11,11 +11,12 @@ import httpx
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.clusters import service as clusters
+from app.commands.database import require_database
+from app.commands.local import service_url
 from app.db import Database
 from app.errors import StartError
 from app.ray.head_state import HeadPhase, read_head_state
 from app.ray.memory import memory_of_head
-from app.schema import require_current
 from app.settings import Settings, load_settings
 from app.up.checks import make_home
 
@@ -87,7 +88,7 @@ def _disk(settings: Settings) -> Check:
 
 def _database(settings: Settings) -> Check:
     try:
-        asyncio.run(require_current(settings.url))
+        require_database(settings.url)
     except StartError as error:
         return _bad("database", error.message, "run `skydeck migrate`, or `skydeck up`")
     kind = "SQLite" if settings.url.startswith("sqlite") else "PostgreSQL"
@@ -95,7 +96,7 @@ def _database(settings: Settings) -> Check:
 
 
 def _web(settings: Settings) -> Check:
-    url = f"http://{settings.host}:{settings.port}/healthz"
+    url = f"{service_url(settings)}/healthz"
     try:
         answer = httpx.get(url, timeout=_WEB_SECONDS, trust_env=False)
     except httpx.HTTPError as error:
@@ -107,8 +108,9 @@ def _web(settings: Settings) -> Check:
 
 def _worker(settings: Settings) -> Check:
     try:
+        require_database(settings.url)
         hosts = asyncio.run(_living_workers(settings.url))
-    except (SQLAlchemyError, OSError):
+    except (StartError, SQLAlchemyError, OSError):
         return _bad("worker", "cannot tell without the database", "mend the database first")
     if not hosts:
         return _bad("worker", "none is alive: queued runs do not start", f"{_START}, or a worker")

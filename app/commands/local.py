@@ -8,9 +8,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from app.client import Client
+from app.commands.database import require_database
 from app.db import Database
 from app.errors import SkydeckError
-from app.schema import require_current
 from app.settings import Settings, load_settings
 from app.users import service as users
 from app.users.service import Scope
@@ -18,16 +18,17 @@ from app.users.service import Scope
 TOKEN_FILE = "cli.token"  # noqa: S105 - a file's name
 
 
-async def make_token(url: str, *, name: str, scope: str) -> str:
+def make_token(url: str, *, name: str, scope: str) -> str:
     """Makes a token in the database at `url`. Raises `StartError` if that is not up to date."""
-    await require_current(url)
-    database = Database(url)
-    try:
-        async with database.write() as session:
-            _, secret = await users.create_token(session, name=name, scope=Scope(scope))
-    finally:
-        await database.close()
-    return secret
+    require_database(url)
+    return asyncio.run(_make_token(url, name, Scope(scope)))
+
+
+def service_url(settings: Settings) -> str:
+    """Where the service of these settings is reached from this machine."""
+    # An address that listens everywhere is no address to call.
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.host, settings.host)  # noqa: S104
+    return f"http://{host}:{settings.port}"
 
 
 def connect(url: str | None, token: str | None) -> Client:
@@ -39,12 +40,22 @@ def connect(url: str | None, token: str | None) -> Client:
     if url and token:
         return Client(url, token)
     settings = load_settings()
-    target = url or f"http://{_shown(settings.host)}:{settings.port}"
+    target = url or service_url(settings)
     if token:
         return Client(target, token)
     if url and not _is_local(url, settings):
         raise SkydeckError(f"{url} is not on this machine: set SKYDECK_TOKEN to a token of it")
     return Client(target, _own_token(settings), renew=lambda: _renewed_token(settings))
+
+
+async def _make_token(url: str, name: str, scope: Scope) -> str:
+    database = Database(url)
+    try:
+        async with database.write() as session:
+            _, secret = await users.create_token(session, name=name, scope=scope)
+    finally:
+        await database.close()
+    return secret
 
 
 def _own_token(settings: Settings) -> str:
@@ -58,7 +69,7 @@ def _own_token(settings: Settings) -> str:
 
 def _renewed_token(settings: Settings) -> str:
     name = f"command line of {getpass.getuser()}"
-    secret = asyncio.run(make_token(settings.url, name=name, scope=Scope.WRITE))
+    secret = make_token(settings.url, name=name, scope=Scope.WRITE)
     _write_secret(settings.home / TOKEN_FILE, secret)
     return secret
 
@@ -71,11 +82,6 @@ def _write_secret(file: Path, secret: str) -> None:
             out.write(secret + "\n")
     except OSError as error:
         raise SkydeckError(f"{file} cannot be written: {error.strerror}") from None
-
-
-def _shown(host: str) -> str:
-    # An address that listens everywhere is no address to call.
-    return {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)  # noqa: S104
 
 
 def _is_local(url: str, settings: Settings) -> bool:

@@ -29,9 +29,7 @@ def create(
     ] = ScopeName.WRITE,
 ) -> None:
     """Make a token and print it, alone, on stdout. It cannot be shown again."""
-    import asyncio
-
     from app.commands.local import make_token
     from app.settings import load_settings
 
-    typer.echo(asyncio.run(make_token(load_settings().url, name=name, scope=scope)))
+    typer.echo(make_token(load_settings().url, name=name, scope=scope))
