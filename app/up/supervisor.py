@@ -80,7 +80,11 @@ class _Supervisor:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        out, err = await process.communicate()
+        try:
+            out, err = await process.communicate()
+        finally:
+            if process.returncode is None:
+                process.kill()
         if process.returncode:
             lines = err.decode(errors="replace").strip().splitlines()
             raise StartError(lines[-1] if lines else "the database could not be prepared")

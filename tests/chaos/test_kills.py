@@ -26,7 +26,7 @@ SEED = int(os.environ.get("SKYDECK_CHAOS_SEED", random.SystemRandom().randrange(
 TARGETS = (("worker",), ("web",), ("worker", "web"))
 LONGEST_PAUSE = 3.0
 # Long enough that even the last kill falls into the run.
-STEPS = 12 + 12 * ROUNDS
+STEPS = 12 + 8 * ROUNDS
 
 
 @pytest.fixture(scope="module")

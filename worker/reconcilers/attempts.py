@@ -282,10 +282,12 @@ def _log_of(run: Run, attempt: Attempt, now: datetime) -> LogStream:
 
 
 async def _log_is_done(session: WriteSession, attempt: Attempt, now: datetime) -> bool:
-    query = select(LogStream.is_complete).where(LogStream.attempt_id == attempt.id)
-    is_complete = await session.scalar(query)
-    ended_at = attempt.ended_at or now
-    return is_complete is None or is_complete or now > ended_at + LOG_WAIT
+    stream = await session.scalar(select(LogStream).where(LogStream.attempt_id == attempt.id))
+    if stream is None or stream.is_complete:
+        return True
+    # A long log takes its time; one of which nothing more comes must not hold its run for ever.
+    moments = (attempt.ended_at, stream.updated_at)
+    return now > max(moment for moment in moments if moment is not None) + LOG_WAIT
 
 
 def _end(session: WriteSession, run: Run, attempt: Attempt, now: datetime) -> None:

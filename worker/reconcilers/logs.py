@@ -111,7 +111,7 @@ def find_log(home: Path, session_name: str | None, submission_id: str) -> Path |
 async def _store(session: WriteSession, stream: LogStream, reading: Reading, now: datetime) -> None:
     reading = replace(reading, evaluations=await _unknown(session, stream, reading.evaluations))
     await logs.append(session, stream, reading.data)
-    stream.parser = reading.state
+    stream.parser, stream.updated_at = reading.state, now
     points = reading.points(now=now)
     await metrics.ingest(session, stream.run_id, stream.attempt_number, points)
     session.add_all(

@@ -134,10 +134,9 @@ class Bench:
         write_head_state(self.home, state)
 
 
-@pytest.fixture
-async def bench(database: Database, tmp_path: Path) -> Bench:
+async def make_bench(database: Database, home: Path) -> Bench:
     """With a cluster that is ready."""
-    clock, gateway, home = FakeClock(), FakeGateway(), tmp_path / "home"
+    clock, gateway = FakeClock(), FakeGateway()
 
     def loop(reconciler: Any) -> Loop[Any, Any]:
         return Loop(database, reconciler, lease_seconds=15, clock=clock)
@@ -157,3 +156,8 @@ async def bench(database: Database, tmp_path: Path) -> Bench:
         cluster.due_at = clock()
     await made.settle()
     return made
+
+
+@pytest.fixture
+async def bench(database: Database, tmp_path: Path) -> Bench:
+    return await make_bench(database, tmp_path / "home")
