@@ -18,8 +18,8 @@ from app.runs import service as runs
 
 router = APIRouter(tags=["metrics"])
 
-SENT_BYTES = 8_000_000
-UNPACKED_BYTES = 32_000_000
+SENT_BYTES = 4_000_000
+UNPACKED_BYTES = 16_000_000
 _LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
 _MANY = 100
 _SHAPES = {

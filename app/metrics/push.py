@@ -13,7 +13,7 @@ from typing import Any
 from app.errors import Invalid, Problem
 from app.metrics.ingest import MetricPoint
 
-MAX_POINTS = 200_000
+MAX_POINTS = 100_000
 _MAX_KEY = 500
 _MAX_STEP = 2**53
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}

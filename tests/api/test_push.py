@@ -1,0 +1,70 @@
+"""The reader of pushed bodies takes whatever is sent, or says what is wrong with it."""
+
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.errors import Invalid
+from app.metrics import push
+from app.metrics.ingest import MetricPoint
+from app.metrics.push import read_points
+
+SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+VALUES = st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(list(SPECIAL)))
+STEPS = st.integers(-(2**53), 2**53)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: (
+        st.lists(inner) | st.dictionaries(st.text() | st.sampled_from(["step", "time"]), inner)
+    ),
+    max_leaves=8,
+)
+
+
+def read(body: bytes, *, is_lines: bool) -> list[MetricPoint] | Invalid:
+    try:
+        return read_points(body, is_lines=is_lines, received_at=5.0)
+    except Invalid as error:
+        return error
+
+
+@given(JSON, st.booleans())
+def test_nonsense_is_refused_in_words(body: Any, is_lines: bool) -> None:
+    found = read(json.dumps(body).encode(), is_lines=is_lines)
+    if isinstance(found, Invalid):
+        assert found.problems[0].message
+    else:
+        assert all(point.key and isinstance(point.step, int) for point in found)
+
+
+@given(st.binary(max_size=60), st.booleans())
+def test_noise_is_no_crash(body: bytes, is_lines: bool) -> None:
+    found = read(body, is_lines=is_lines)
+    assert isinstance(found, Invalid) or all(point.time >= 0 for point in found)
+
+
+@given(st.lists(st.tuples(STEPS, VALUES), max_size=8))
+def test_all_shapes_say_the_same(rows: list[tuple[int, Any]]) -> None:
+    wanted = [(step, SPECIAL.get(value, value)) for step, value in rows]
+    points = [{"key": "a", "step": step, "value": value} for step, value in rows]
+    columns = {"step": [step for step, _ in rows], "a": [value for _, value in rows]}
+    lines = "\n".join(json.dumps({"step": step, "a": value}) for step, value in rows)
+    for text, is_lines in (
+        (json.dumps({"points": points}), False),
+        (json.dumps(columns), False),
+        (lines, True),
+    ):
+        found = read_points(text.encode(), is_lines=is_lines, received_at=5.0)
+        assert [(p.step, repr(p.value)) for p in found] == [(s, repr(float(v))) for s, v in wanted]
+        assert {(p.key, p.time) for p in found} <= {("a", 5.0)}
+
+
+def test_too_many_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(push, "MAX_POINTS", 2)
+    body = json.dumps({"step": [1, 2, 3], "a": [1, 2, 3]}).encode()
+    with pytest.raises(Invalid, match="at most 2"):
+        read_points(body, is_lines=False, received_at=0.0)
