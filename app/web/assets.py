@@ -32,7 +32,7 @@ class HashedStaticFiles(StaticFiles):
 
 
 def static_url(path: str) -> str:
-    """`/static/js/app.js?v=1a2b3c4d5e6f`. Raises `FileNotFoundError` for a file that is not there."""
+    """`/static/js/app.js?v=1a2b3c4d5e6f`. Raises `FileNotFoundError`."""
     return f"/static/{path}?v={_hash_of(STATIC / path)}"
 
 

@@ -76,7 +76,7 @@ async def _look_up(request: Request) -> Viewer | None:
         return None
     async with database(request).read() as session:
         user = await users.find_session(session, secret)
-    return user and Viewer(user)
+    return Viewer(user) if user else None
 
 
 Store = Annotated[Database, Depends(database)]

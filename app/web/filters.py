@@ -51,12 +51,13 @@ def file_size(count: int) -> str:
     """`812 B`, `4.1 kB`, `1.2 GB`, in powers of 1,000."""
     if count < 1000:
         return f"{count} B"
-    size = float(count)
-    unit = ""
-    for unit in _BYTE_UNITS:
-        size /= 1000
+    size = count / 1000
+    units = iter(_BYTE_UNITS)
+    unit = next(units)
+    for larger in units:
         if size < 999.95:
             break
+        size, unit = size / 1000, larger
     return f"{size:.1f} {unit}"
 
 
@@ -78,7 +79,8 @@ def number(value: float | None) -> str:
     if 1e-4 <= abs(value) < 1e6:
         digits = max(0, 3 - math.floor(math.log10(abs(value))))
         return f"{value:,.{digits}f}".replace("-", "−")
-    return f"{value:.2e}".replace("-", "−")
+    mantissa, exponent = f"{value:.2e}".split("e")
+    return f"{mantissa}e{int(exponent)}".replace("-", "−")
 
 
 def _trim(value: float, digits: int) -> str:

@@ -1,6 +1,8 @@
 """A browser without JavaScript: an HTTP client against the application in this process."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -10,6 +12,7 @@ from app.db import Database
 from app.main import create_app
 from app.settings import Settings
 from app.web.deps import SESSION_COOKIE
+from tests.conftest import sqlite_copy
 from tests.web.seed import Seeded, seed, sign_in
 
 ORIGIN = "http://skydeck.test"
@@ -36,5 +39,34 @@ async def client(stranger: httpx.AsyncClient, sqlite_database: Database) -> http
 
 
 @pytest.fixture
-async def seeded(client: httpx.AsyncClient, sqlite_database: Database) -> Seeded:
-    return await seed(sqlite_database)
+def seeded(seeded_template: tuple[Path, Seeded]) -> Seeded:
+    """What is in the database, which then holds runs in each state."""
+    return seeded_template[1]
+
+
+@pytest.fixture(scope="session")
+def seeded_template(
+    sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Seeded]:
+    """A seeded SQLite file, made once: it is copied for each test that asks for `seeded`."""
+    url = sqlite_copy(sqlite_template, tmp_path_factory.mktemp("seeded"))
+
+    async def fill() -> Seeded:
+        database = Database(url)
+        found = await seed(database)
+        await database.close()
+        return found
+
+    return Path(url.partition("///")[2]), asyncio.run(fill())
+
+
+@pytest.fixture
+async def sqlite_database(
+    request: pytest.FixtureRequest, sqlite_template: Path, tmp_path: Path
+) -> AsyncIterator[Database]:
+    template = sqlite_template
+    if "seeded" in request.fixturenames:
+        template = request.getfixturevalue("seeded_template")[0]
+    opened = Database(sqlite_copy(template, tmp_path))
+    yield opened
+    await opened.close()

@@ -100,6 +100,7 @@ async def add_run(
 ) -> str:
     """One run that reached `steps`, started `age` seconds ago; returns its slug."""
     async with database.write() as session:
+        await clusters.ensure_embedded(session)
         experiment = await experiments.find_by_name(session, "maze-grpo")
         if experiment is None:
             experiment = await experiments.create(
@@ -155,7 +156,9 @@ async def add_points(session: WriteSession, run: Run, first: int, last: int) -> 
     await ingest(session, run.id, 1, points)
 
 
-async def add_log(session: WriteSession, run: Run, attempt: Attempt, data: bytes) -> None:
+async def add_log(
+    session: WriteSession, run: Run, attempt: Attempt, data: bytes, *, is_complete: bool = False
+) -> None:
     stream = await logs.find_stream(session, run, attempt.number)
     if stream is None:
         stream = LogStream(
@@ -169,13 +172,15 @@ async def add_log(session: WriteSession, run: Run, attempt: Attempt, data: bytes
         session.add(stream)
         await session.flush()
     await logs.append(session, stream, data)
+    stream.is_complete = is_complete
 
 
 def step_block(step: int, values: Mapping[str, str]) -> bytes:
     """A step as SkyRL's console logger writes it, colours included."""
     head = (
-        f"\x1b[36m(maze_grpo pid=4711)\x1b[0m \x1b[32m2026-11-29 16:13:{step % 60:02d}.000\x1b[0m | "
-        f"\x1b[1m\x1b[32mINFO    \x1b[0m | \x1b[36mskyrl.train.utils.tracking\x1b[0m:"
+        "\x1b[36m(maze_grpo pid=4711)\x1b[0m "
+        f"\x1b[32m2026-11-29 16:13:{step % 60:02d}.000\x1b[0m | "
+        "\x1b[1m\x1b[32mINFO    \x1b[0m | \x1b[36mskyrl.train.utils.tracking\x1b[0m:"
         f"\x1b[36mlog\x1b[0m:\x1b[36m189\x1b[0m - \x1b[1mStep {step}: \n"
     )
     rows = [
@@ -214,8 +219,9 @@ async def _live(
         wobble = random.Random(f"{run.name}{step}").uniform(-0.04, 0.04) if step else 0
         solved = round(64 * min(ceiling, max(0.0, share + wobble)))
         await add_evaluation(session, run, step=step, solved=solved)
-    await add_log(session, run, attempt, _log_text(run, steps))
-    if status in ("succeeded", "failed", "stopped"):
+    is_over = status in ("succeeded", "failed", "stopped")
+    await add_log(session, run, attempt, _log_text(run, steps), is_complete=is_over)
+    if is_over:
         _end(session, run, attempt, status, started + timedelta(seconds=steps * 0.4))
 
 
@@ -228,7 +234,7 @@ def _end(session: WriteSession, run: Run, attempt: Attempt, status: str, at: Any
             run, attempt, AttemptStatus(status), at=at, actor="worker", reason="observed"
         )
     )
-    message = _FAILURE["message"] if status == "failed" else ""
+    message = str(_FAILURE["message"]) if status == "failed" else ""
     session.add(
         transition(
             run, RunStatus(status), at=at, actor="worker", reason="observed", message=message

@@ -124,7 +124,7 @@ async def test_a_run_shows_its_line_figures_mazes_and_charts(
     assert len(mazes) == 64
     assert sum("not solved in 15 turns" in maze.attributes["aria-label"] for maze in mazes) == 11
     assert page.one("link", "Entropy").attributes["href"].endswith("/charts/policy/policy_entropy")
-    hero = json.loads(next(iter(page.by_id("hero-data").children)))
+    hero = json.loads(str(page.by_id("hero-data").children[0]))
     assert hero["step"] == [0, 20, 40, 60, 80]
     assert hero["solved"][-1] == 53
     assert hero["low"][-1] < 53 / 64 < hero["high"][-1]
