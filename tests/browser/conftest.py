@@ -33,14 +33,6 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 _WAIT_SECONDS = 60
 
 
