@@ -1,0 +1,177 @@
+"""Links, sessions and tokens: who gets in, for how long."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import select, update
+
+from app.db import Database
+from app.errors import Conflict, Invalid, NotFound, NotSignedIn
+from app.models import ApiToken, SignInLink, User, UserSession
+from app.users import service
+from app.users.service import Scope
+
+NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+
+
+async def make_link(database: Database, now: datetime = NOW) -> str:
+    async with database.write() as session:
+        secret = await service.create_sign_in_link(session, now)
+    assert secret is not None
+    return secret
+
+
+async def redeem(database: Database, secret: str, now: datetime = NOW) -> tuple[User, str]:
+    async with database.write() as session:
+        return await service.redeem_link(session, secret, now=now, session_days=2)
+
+
+async def test_the_first_link_makes_the_administrator(database: Database) -> None:
+    user, secret = await redeem(database, await make_link(database), NOW + 14 * MINUTE)
+    assert (user.name, user.is_admin) == ("admin", True)
+    async with database.read() as session:
+        found = await service.find_session(session, secret, NOW + 15 * MINUTE)
+        assert found is not None
+        assert found.id == user.id
+
+
+async def test_a_link_works_once(database: Database) -> None:
+    secret = await make_link(database)
+    await redeem(database, secret)
+    with pytest.raises(NotSignedIn):
+        await redeem(database, secret)
+
+
+async def test_of_two_at_once_one_gets_in(database: Database) -> None:
+    secret = await make_link(database)
+    answers = await asyncio.gather(
+        *(redeem(database, secret) for _ in range(3)), return_exceptions=True
+    )
+    assert sum(isinstance(answer, NotSignedIn) for answer in answers) == 2
+    async with database.read() as session:
+        assert len((await session.scalars(select(User))).all()) == 1
+
+
+async def test_a_link_ends_after_a_quarter_of_an_hour(database: Database) -> None:
+    with pytest.raises(NotSignedIn, match="15 minutes"):
+        await redeem(database, await make_link(database), NOW + 15 * MINUTE)
+
+
+async def test_a_guessed_link_opens_nothing(database: Database) -> None:
+    await make_link(database)
+    with pytest.raises(NotSignedIn):
+        await redeem(database, "guess")
+
+
+async def test_a_newer_link_ends_the_older_one(database: Database) -> None:
+    older = await make_link(database)
+    newer = await make_link(database, NOW + MINUTE)
+    with pytest.raises(NotSignedIn):
+        await redeem(database, older, NOW + 2 * MINUTE)
+    assert (await redeem(database, newer, NOW + 2 * MINUTE))[0].is_admin
+
+
+async def test_no_first_link_once_there_is_an_administrator(database: Database) -> None:
+    await redeem(database, await make_link(database))
+    async with database.write() as session:
+        assert await service.create_sign_in_link(session, NOW) is None
+
+
+async def test_a_first_link_is_void_once_there_is_an_administrator(database: Database) -> None:
+    secret = await make_link(database)
+    async with database.write() as session:
+        session.add(User(name="other", is_admin=True, created_at=NOW))
+    with pytest.raises(NotSignedIn, match="void"):
+        await redeem(database, secret)
+
+
+async def test_a_name_that_is_taken(database: Database) -> None:
+    secret = await make_link(database)
+    async with database.write() as session:
+        session.add(User(name="admin", created_at=NOW))
+    with pytest.raises(Conflict):
+        await redeem(database, secret)
+    async with database.write() as session:
+        user, _ = await service.redeem_link(session, secret, "ada", now=NOW)
+    assert user.name == "ada"
+
+
+async def test_a_link_for_a_user_who_exists(database: Database) -> None:
+    user, _ = await redeem(database, await make_link(database))
+    async with database.write() as session:
+        secret = await service.create_link_for(session, "admin", NOW)
+        with pytest.raises(NotFound):
+            await service.create_link_for(session, "nobody", NOW)
+    assert (await redeem(database, secret))[0].id == user.id
+
+
+async def test_a_session_ends_by_time_by_sign_out_and_with_its_user(database: Database) -> None:
+    user, first = await redeem(database, await make_link(database))
+    async with database.write() as session:
+        second = await service.create_session(session, user, now=NOW)
+        await service.end_session(session, second, NOW)
+    async with database.read() as session:
+        assert await service.find_session(session, first, NOW + timedelta(days=2)) is None
+        assert await service.find_session(session, second, NOW) is None
+        assert await service.find_session(session, "guess", NOW) is None
+        assert await service.find_session(session, first, NOW) is not None
+    async with database.write() as session:
+        await session.execute(update(User).values(disabled_at=NOW))
+    async with database.read() as session:
+        assert await service.find_session(session, first, NOW) is None
+
+
+async def test_secrets_are_not_stored(database: Database) -> None:
+    link = await make_link(database)
+    _, cookie = await redeem(database, link)
+    async with database.write() as session:
+        _, token = await service.create_token(session, name="t", scope=Scope.READ, now=NOW)
+    async with database.read() as session:
+        for table in (SignInLink, UserSession, ApiToken):
+            [stored] = await session.scalars(select(table.secret_hash))
+            assert len(stored) == 64
+            assert stored not in (link, cookie, token)
+
+
+async def test_a_token_is_named_after_its_user(database: Database) -> None:
+    user, _ = await redeem(database, await make_link(database))
+    async with database.write() as session:
+        _, own = await service.create_token(session, name="t", scope=Scope.READ, user=user)
+        _, alone = await service.create_token(session, name="job", scope=Scope.WRITE)
+    async with database.read() as session:
+        callers = [await service.find_caller(session, secret) for secret in (own, alone)]
+    assert [found[0].name for found in callers if found] == ["admin", "job"]
+    async with database.write() as session:
+        await session.execute(update(User).values(disabled_at=NOW))
+    async with database.read() as session:
+        assert await service.find_caller(session, own) is None
+        assert await service.find_caller(session, alone) is not None
+
+
+async def test_use_is_noted_once_a_minute(database: Database) -> None:
+    async with database.write() as session:
+        token, _ = await service.create_token(session, name="t", scope=Scope.READ, now=NOW)
+    noted = []
+    for now in (NOW, NOW + 59 * timedelta(seconds=1), NOW + MINUTE):
+        async with database.write() as session:
+            await service.touch_token(session, token, now)
+        async with database.read() as session:
+            [row] = await service.list_tokens(session)
+            noted.append(row.last_used_at)
+            assert service.is_touch_due(row, now) is False
+    assert noted == [NOW, NOW, NOW + MINUTE]
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 201])
+async def test_names_of_tokens_that_are_refused(database: Database, name: str) -> None:
+    async with database.write() as session:
+        with pytest.raises(Invalid):
+            await service.create_token(session, name=name, scope=Scope.READ)
+
+
+@pytest.mark.parametrize("scope", list(Scope))
+def test_each_scope_holds_those_before_it(scope: Scope) -> None:
+    order = list(Scope)
+    assert [s for s in order if scope.allows(s)] == order[: order.index(scope) + 1]
