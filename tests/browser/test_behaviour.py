@@ -48,7 +48,7 @@ async def test_charts_grow_and_a_zoom_stays(watch: Watch, site: Site) -> None:
     page = await watch.page(viewport={"width": 1440, "height": 1400})
     await page.goto(f"/runs/{slug}")
     await drawn(page, "reward/avg_raw_reward", 44)
-    await page.wait_for_function(f"({HERO_DRAWN})() === 3")
+    await page.wait_for_function(f"() => ({HERO_DRAWN})() === 3")
     box = await page.locator("#hero-chart").bounding_box()
     assert box is not None
     await page.mouse.move(box["x"] + 100, box["y"] + 100)
@@ -58,7 +58,7 @@ async def test_charts_grow_and_a_zoom_stays(watch: Watch, site: Site) -> None:
     zoomed = await page.evaluate("document.getElementById('hero-chart').layout.xaxis.range")
     await advance(site, slug, 45, 60, evaluated=60)
     await drawn(page, "reward/avg_raw_reward", 60)
-    await page.wait_for_function(f"({HERO_DRAWN})() === 4")
+    await page.wait_for_function(f"() => ({HERO_DRAWN})() === 4")
     after = await page.evaluate("document.getElementById('hero-chart').layout.xaxis.range")
     assert after == zoomed
     await expect(page.get_by_role("heading", name="Evaluation at step 60")).to_be_visible()
