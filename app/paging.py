@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+from uuid import UUID
 
 from app.errors import Invalid, Problem
 
@@ -40,6 +41,18 @@ def decode_cursor(cursor: str, length: int) -> list[Any]:
     except (binascii.Error, ValueError):
         values = None
     if not isinstance(values, list) or len(values) != length:
-        message = "this cursor was not made by this list: start again without one"
-        raise Invalid(message, [Problem("cursor", "cursor", message)])
+        raise _foreign()
     return values
+
+
+def decode_id_cursor(cursor: str) -> UUID:
+    """The id in a cursor of a list that is ordered by id alone. Raises `Invalid`."""
+    try:
+        return UUID(decode_cursor(cursor, 1)[0])
+    except (ValueError, TypeError, AttributeError):
+        raise _foreign() from None
+
+
+def _foreign() -> Invalid:
+    message = "this cursor was not made by this list: start again without one"
+    return Invalid(message, [Problem("cursor", "cursor", message)])

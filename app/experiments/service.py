@@ -14,7 +14,7 @@ from app.errors import Invalid, NotFound, Problem
 from app.experiments import repository
 from app.ids import new_id, new_slug
 from app.models import Config, Experiment, Project
-from app.paging import Page, decode_cursor, page_of
+from app.paging import Page, decode_id_cursor, page_of
 from app.recipes import service as recipes
 
 DEFAULT_PROJECT = "default"
@@ -98,7 +98,7 @@ async def list_page(
     session: AsyncSession, *, limit: int = 50, cursor: str | None = None
 ) -> Page[Experiment]:
     """Newest first."""
-    before = UUID(decode_cursor(cursor, 1)[0]) if cursor else None
+    before = decode_id_cursor(cursor) if cursor else None
     rows = await repository.list_before(session, before=before, limit=limit + 1)
     return page_of(rows, limit, lambda row: [str(row.id)])
 

@@ -76,16 +76,6 @@ async def chunks_of(
     return found
 
 
-async def list_evaluations(session: AsyncSession, run_id: UUID) -> Sequence[TrainingEvaluation]:
-    """Evaluations of a run by step, then attempt."""
-    query = (
-        select(TrainingEvaluation)
-        .where(TrainingEvaluation.run_id == run_id)
-        .order_by(TrainingEvaluation.step, TrainingEvaluation.attempt_number)
-    )
-    return (await session.scalars(query)).all()
-
-
 async def find_newest_evaluation(session: AsyncSession, run_id: UUID) -> TrainingEvaluation | None:
     query = (
         select(TrainingEvaluation)
@@ -108,15 +98,18 @@ class SolveCount(NamedTuple):
 async def list_solve_counts(
     session: AsyncSession, run_ids: Sequence[UUID]
 ) -> dict[UUID, list[SolveCount]]:
-    """The evaluations by run, by step; the newest attempt's where a step was evaluated twice."""
+    """The evaluations to show by run, by step: the newest attempt's from its first one on."""
     table = TrainingEvaluation
     query = (
         select(table.run_id, table.step, table.solved_count, table.n, table.attempt_number)
         .where(table.run_id.in_(run_ids))
-        .order_by(table.step, table.attempt_number)
+        .order_by(table.attempt_number, table.step)
     )
-    found: dict[UUID, dict[int, SolveCount]] = {}
+    found: dict[UUID, list[SolveCount]] = {}
     for run_id, *values in await session.execute(query):
         count = SolveCount(*values)
-        found.setdefault(run_id, {})[count.step] = count
-    return {run_id: list(rows.values()) for run_id, rows in found.items()}
+        rows = found.setdefault(run_id, [])
+        while rows and rows[-1].attempt < count.attempt and rows[-1].step >= count.step:
+            rows.pop()
+        rows.append(count)
+    return found

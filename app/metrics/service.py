@@ -24,7 +24,6 @@ __all__ = [
     "SeriesView",
     "SolveCount",
     "ingest",
-    "list_evaluations",
     "list_series",
     "read_series",
 ]
@@ -68,12 +67,6 @@ class _Cursor:
 async def list_series(session: AsyncSession, run: Run) -> Sequence[MetricSeries]:
     """Summaries of all series of a run, by key."""
     return await repository.list_series(session, run.id)
-
-
-async def list_evaluations(session: AsyncSession, run: Run) -> list[TrainingEvaluation]:
-    """Evaluations of a run by step; the newest attempt's where a step was evaluated twice."""
-    rows = await repository.list_evaluations(session, run.id)
-    return list({row.step: row for row in rows}.values())
 
 
 async def find_newest_evaluation(session: AsyncSession, run: Run) -> TrainingEvaluation | None:

@@ -10,7 +10,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import selectinload
 
 from app.models import (
-    Attempt,
     Cluster,
     ConfigValue,
     DesiredStatus,
@@ -41,12 +40,6 @@ async def find_by_slug(session: AsyncSession, slug: str) -> Run | None:
     return run
 
 
-async def find_by_id(session: AsyncSession, run_id: UUID) -> Run | None:
-    """A run with its experiment, config, cluster and attempts."""
-    run: Run | None = await session.scalar(_loaded(select(Run).where(Run.id == run_id)))
-    return run
-
-
 async def list_sorted(
     session: AsyncSession,
     *,
@@ -56,7 +49,6 @@ async def list_sorted(
     experiment_id: UUID | None = None,
     text: str = "",
     statuses: Sequence[RunStatus] = (),
-    include_deleted: bool = False,
 ) -> Sequence[tuple[Run, Any]]:
     """Runs with their sort value; `after` is [sort value, id] of the last one already shown.
 
@@ -64,8 +56,7 @@ async def list_sorted(
     """
     value, query = _sorted_by(sort)
     query = query.add_columns(value.label("sort_value"))
-    if not include_deleted:
-        query = query.where(Run.deleted_at.is_(None))
+    query = query.where(Run.deleted_at.is_(None))
     if experiment_id is not None:
         query = query.where(Run.experiment_id == experiment_id)
     if text:
@@ -155,9 +146,14 @@ async def count_by_experiment(
     return {row[0]: row[1] for row in await session.execute(query)}
 
 
-async def newest_attempt_number(session: AsyncSession, run_id: UUID) -> int:
-    query = select(func.max(Attempt.number)).where(Attempt.run_id == run_id)
-    return await session.scalar(query) or 0
+async def lock(session: AsyncSession, run: Run) -> None:
+    """Holds the run until the transaction ends, and reads again what may have changed before.
+
+    What is decided from a status must still be true when it is stored.
+    """
+    await session.flush()
+    names = ["status", "desired_status", "deleted_at", "due_at"]
+    await session.refresh(run, names, with_for_update=True)
 
 
 async def set_desired(session: AsyncSession, run_id: UUID, desired: DesiredStatus) -> None:
@@ -189,7 +185,7 @@ def _sorted_by(sort: Sort) -> tuple[ColumnElement[Any], Select[Any]]:
 
 
 def _comes_after(value: ColumnElement[Any], sort: Sort, after: list[Any]) -> ColumnElement[bool]:
-    last, last_id = after[0], UUID(after[1])
+    last, last_id = after
     if last is None:
         return and_(value.is_(None), Run.id < last_id)
     place = literal(last, value.type)

@@ -24,7 +24,7 @@ from app.models import (
     RunOrigin,
     RunStatus,
 )
-from app.paging import Page, decode_cursor, page_of
+from app.paging import Page, decode_cursor, decode_id_cursor, page_of
 from app.recipes import service as recipes
 from app.runs import repository
 from app.runs.repository import Sort
@@ -178,7 +178,7 @@ async def list_events(
     session: AsyncSession, run: Run, *, limit: int = 200, cursor: str | None = None
 ) -> Page[Event]:
     """Oldest first."""
-    after = UUID(decode_cursor(cursor, 1)[0]) if cursor else None
+    after = decode_id_cursor(cursor) if cursor else None
     rows = await repository.list_events(session, run.id, after=after, limit=limit + 1)
     return page_of(rows, limit, lambda event: [str(event.id)])
 
@@ -186,8 +186,11 @@ async def list_events(
 async def request_stop(session: AsyncSession, run: Run, *, actor: str) -> Run:
     """Writes the wish; a worker carries it out. Asking again changes nothing.
 
-    Raises `Conflict` if the run has ended.
+    Raises `Conflict` if the run has ended, or is executed by somebody else.
     """
+    await repository.lock(session, run)
+    if run.origin is RunOrigin.EXTERNAL:
+        raise Conflict(f"run {run.slug} runs outside Skydeck: end it there, then finish it here")
     if run.status in ENDED:
         raise Conflict(f"run {run.slug} has ended already ({run.status})")
     if run.desired_status is not DesiredStatus.STOP:
@@ -198,8 +201,12 @@ async def request_stop(session: AsyncSession, run: Run, *, actor: str) -> Run:
 async def request_resume(session: AsyncSession, run: Run, *, actor: str) -> Run:
     """Queues a next attempt that resumes from the newest checkpoint.
 
-    Raises `Conflict` unless the run failed, was stopped or was lost on a cluster of ours.
+    Raises `Conflict` unless the run failed, was stopped or was lost on a cluster of ours, and
+    while it is deleted.
     """
+    await repository.lock(session, run)
+    if run.deleted_at is not None:
+        raise Conflict(f"run {run.slug} is deleted: restore it before resuming it")
     resumable = ENDED - {RunStatus.SUCCEEDED}
     if run.origin is RunOrigin.EXTERNAL or run.status not in resumable:
         raise Conflict(f"run {run.slug} is {run.status}: only an ended, unfinished run resumes")
@@ -212,6 +219,7 @@ async def request_resume(session: AsyncSession, run: Run, *, actor: str) -> Run:
 
 async def finish_external(session: AsyncSession, run: Run, status: RunStatus, *, actor: str) -> Run:
     """Ends a run that is fed by pushes. Raises `Conflict` for any other run or status."""
+    await repository.lock(session, run)
     if run.origin is not RunOrigin.EXTERNAL or run.status in ENDED:
         raise Conflict(f"run {run.slug} cannot be finished: it is {run.status}, {run.origin}")
     if status not in ENDED:
@@ -223,6 +231,7 @@ async def finish_external(session: AsyncSession, run: Run, status: RunStatus, *,
 
 async def delete(session: AsyncSession, run: Run, *, actor: str) -> Run:
     """Hides an ended run; it can be restored. Raises `Conflict` while it is under way."""
+    await repository.lock(session, run)
     if run.status not in ENDED:
         raise Conflict(f"run {run.slug} is {run.status}: stop it before deleting it")
     if run.deleted_at is None:
@@ -233,6 +242,7 @@ async def delete(session: AsyncSession, run: Run, *, actor: str) -> Run:
 
 async def restore(session: AsyncSession, run: Run, *, actor: str) -> Run:
     """Undoes `delete`."""
+    await repository.lock(session, run)
     if run.deleted_at is not None:
         run.deleted_at = None
         session.add(_note(run, actor=actor, kind="restored", at=utcnow()))
@@ -327,10 +337,21 @@ def _plain(value: Any) -> Any:
 def _place(cursor: str, sort: Sort) -> list[Any]:
     value, run_id = decode_cursor(cursor, 2)
     try:
-        UUID(run_id)
-        if sort.kind == "column" and sort.name.endswith("_at") and value is not None:
-            value = datetime.fromisoformat(value)
+        return [_sort_value(value, sort), UUID(run_id)]
     except (ValueError, TypeError, AttributeError):
         message = "this cursor belongs to another order: start again without one"
         raise Invalid(message, [Problem("cursor", "cursor", message)]) from None
-    return [value, run_id]
+
+
+def _sort_value(value: Any, sort: Sort) -> Any:
+    """Raises `ValueError` or `TypeError` for a value that such a sort does not make."""
+    if value is None:
+        return None
+    if sort.kind != "column":
+        return float(value)
+    if not sort.name.endswith("_at"):
+        return str(value)
+    at = datetime.fromisoformat(value)
+    if at.tzinfo is None:
+        raise ValueError("a time without a zone")
+    return at

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
+from app.clock import utcnow
 from app.db import Database
 from app.errors import Invalid
 from app.metrics import service
 from app.metrics.series import CHUNK_POINTS
 from app.metrics.service import MetricPoint, SeriesView
-from app.models import Run
+from app.models import Run, TrainingEvaluation
 from tests.factories import make_external_run
 from tests.queries import QueryCounter
 
@@ -143,3 +144,27 @@ async def test_many_keys_cost_few_queries(
     few = await log_keys(2, 10)
     await log_keys(1, 300)
     assert await log_keys(3, 300) == few
+
+
+async def test_an_evaluation_that_a_resume_hides_counts_no_more(database: Database) -> None:
+    run = await a_run(database)
+    async with database.write() as session:
+        for attempt, step, solved in ((1, 0, 30), (1, 20, 50), (1, 40, 64), (2, 20, 49)):
+            session.add(
+                TrainingEvaluation(
+                    run_id=run.id,
+                    attempt_number=attempt,
+                    step=step,
+                    env_id="maze_2d/easy",
+                    max_turns=15,
+                    n=64,
+                    solved_count=solved,
+                    passed_count=solved,
+                    items=[],
+                    path="x",
+                    created_at=utcnow(),
+                )
+            )
+    async with database.read() as session:
+        counts = (await service.list_solve_counts(session, [run]))[run.id]
+    assert [(count.step, count.solved) for count in counts] == [(0, 30), (20, 49)]

@@ -1,3 +1,5 @@
+import asyncio
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -7,6 +9,7 @@ from app.db import Database
 from app.errors import Conflict, Invalid, NotFound
 from app.metrics.service import MetricPoint, ingest
 from app.models import DesiredStatus, Run, RunStatus
+from app.paging import encode_cursor
 from app.runs import service
 from tests.factories import make_experiment, make_external_run, make_run
 from tests.queries import QueryCounter
@@ -70,6 +73,46 @@ async def test_only_an_ended_unfinished_run_resumes(database: Database) -> None:
         await service.request_resume(session, run, actor="ada")
     assert run.status is RunStatus.QUEUED
     assert run.due_at is not None
+
+
+async def test_a_deleted_run_is_restored_before_it_resumes(database: Database) -> None:
+    async with database.write() as session:
+        run = await make_run(session)
+        await session.execute(
+            update(Run).where(Run.id == run.id).values(status=RunStatus.FAILED, due_at=None)
+        )
+        await service.delete(session, run, actor="ada")
+        with pytest.raises(Conflict, match="restore it"):
+            await service.request_resume(session, run, actor="ada")
+
+
+async def test_of_two_resumes_at_once_one_wins(database: Database) -> None:
+    async with database.write() as session:
+        run = await make_run(session)
+        await session.execute(
+            update(Run).where(Run.id == run.id).values(status=RunStatus.FAILED, due_at=None)
+        )
+
+    async def resume() -> bool:
+        async with database.read() as early:
+            seen = await service.get(early, run.slug)
+            assert seen.status is RunStatus.FAILED
+        async with database.write() as session:
+            held = await service.get(session, run.slug)
+            try:
+                await service.request_resume(session, held, actor="ada")
+            except Conflict:
+                return False
+            return True
+
+    assert sorted(await asyncio.gather(resume(), resume())) == [False, True]
+
+
+async def test_an_external_run_cannot_be_stopped_from_here(database: Database) -> None:
+    async with database.write() as session:
+        run = await make_external_run(session)
+        with pytest.raises(Conflict, match="outside Skydeck"):
+            await service.request_stop(session, run, actor="ada")
 
 
 async def test_an_external_run_ends_once(database: Database) -> None:
@@ -158,6 +201,14 @@ async def test_an_unknown_run_is_not_found(sqlite_database: Database) -> None:
 
 async def test_a_foreign_cursor_is_refused(sqlite_database: Database) -> None:
     async with sqlite_database.read() as session:
-        for cursor in ("x", "bm90IGpzb24", "W10", f"{uuid4()}"):
-            with pytest.raises(Invalid, match="cursor"):
-                await service.list_page(session, cursor=cursor)
+        values: list[list[Any]] = [
+            [1],
+            ["2026-01-01", str(uuid4())],
+            [{}, str(uuid4())],
+            [None, 7],
+            ["x", "y"],
+        ]
+        for cursor in ("x", "bm90IGpzb24", "W10", *map(encode_cursor, values)):
+            for sort in ("-created_at", "metric:m:best"):
+                with pytest.raises(Invalid, match="cursor"):
+                    await service.list_page(session, cursor=cursor, sort=sort)
