@@ -8,6 +8,7 @@ import argparse
 import json
 import math
 import sys
+from functools import cache
 from pathlib import Path
 
 from app.maze.eval_sets import EVAL_SETS
@@ -79,9 +80,14 @@ def _seen(base_facts: dict[str, str], facts: dict[str, str]) -> frozenset[bytes]
     return (
         layouts(evaluated)
         | layouts(mazes_in(dev_mazes()))
-        | layouts(mazes_in(demonstration_mazes().take(cloned)))
+        | _demonstrated(cloned)
         | layouts(map(generate, trained))
     )
+
+
+@cache
+def _demonstrated(count: int) -> frozenset[bytes]:
+    return layouts(mazes_in(demonstration_mazes().take(count)))
 
 
 def _rate(weights: Arrays, mazes: Board) -> dict[str, object]:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -44,9 +46,10 @@ def test_sampled_episodes_are_those_of_the_real_environment(policy: Policy) -> N
 
 
 def test_greedy_play_equals_the_way_through_png_and_text(policy: Policy) -> None:
-    mazes = board(mazes_of(EASY_SOLVABLE_15))
+    few = replace(EASY_SOLVABLE_15, seeds=EASY_SOLVABLE_15.seeds[:16])
+    mazes = board(mazes_of(few))
     fast = roll(LogProbs(policy, mazes), mazes, samples=1, turns=15, rng=None)
-    real = Evaluator(EASY_SOLVABLE_15).evaluate(policy)
+    real = Evaluator(few).evaluate(policy)
     assert [each.reward for each in real.played] == fast.rewards.tolist()
     assert [each.turns for each in real.played] == fast.turns.tolist()
     for index, each in enumerate(real.played):
