@@ -66,9 +66,8 @@ class _Supervisor:
             await _first(stopping, asyncio.create_task(self._keep_all()))
         finally:
             await asyncio.gather(self._web.stop(), self._worker.stop())
-            if self._head is not None:
-                # After the worker, which would take the head's end for a failure.
-                await self._head.stop()
+            # After the worker, which would take the head's end for a failure.
+            await self._stop_head()
 
     async def _prepare(self) -> None:
         """The database, and the first administrator's link."""
@@ -121,12 +120,19 @@ class _Supervisor:
                 has_been_ready, pause = True, _HEAD_PAUSE
                 ended = await head.wait()
                 log.warning("%s; starting it again", ended.message)
-            except HeadStartError as error:
+            except (HeadStartError, OSError) as error:
                 if not has_been_ready:
-                    raise StartError(error.message) from None
+                    raise StartError(str(error)) from None
                 pause = min(pause * 2, _LONGEST_HEAD_PAUSE)
-                log.error("%s Next try in %.0f s.", error.message, pause)
+                log.error("%s Next try in %.0f s.", error, pause)
             await asyncio.sleep(pause)
+
+    async def _stop_head(self) -> None:
+        if self._head is not None:
+            try:
+                await self._head.stop()
+            except (HeadStartError, OSError) as error:
+                log.error("Ray head could not be stopped: %s", error)
 
 
 def child_environment(settings: Settings) -> dict[str, str]:
