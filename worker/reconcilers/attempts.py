@@ -153,7 +153,11 @@ class AttemptsReconciler(Reconciler[Subject, Sighting]):
 
 
 async def _submit(gateway: RayGateway, job: Job) -> Sighting:
-    await write_files(job)
+    try:
+        await write_files(job)
+    except OSError as error:
+        message = f"The run's folder {job.folder} cannot be written ({error.strerror})"
+        raise RayRefused(message, detail=str(error)) from error
     session = (await gateway.cluster()).session_name
     found = await gateway.submit(
         submission_id=job.submission_id,

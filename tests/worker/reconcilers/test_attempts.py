@@ -209,6 +209,18 @@ async def test_a_refused_submit_is_tried_for_a_while(bench: Bench, waited: timed
     assert (await bench.read(slug)).status is RunStatus.PENDING
 
 
+async def test_a_folder_that_cannot_be_written_is_said_while_it_is_tried(bench: Bench) -> None:
+    bench.home.joinpath("runs").touch()
+    slug = await bench.add_run()
+    await bench.settle()
+    run = await bench.read(slug)
+    assert run.status is RunStatus.SUBMITTING
+    assert "cannot be written (Not a directory)" in run.status_reason
+    bench.home.joinpath("runs").unlink()
+    await bench.step()
+    assert (await bench.read(slug)).status is RunStatus.PENDING
+
+
 async def test_the_run_ends_after_its_log_or_without_it(bench: Bench) -> None:
     slug = await bench.start_run()
     bench.gateway.finish(f"{slug}-a1", JobStatus.SUCCEEDED)
