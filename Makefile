@@ -30,13 +30,11 @@ lint: .venv/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/deptry .
-	$(BIN)/djlint --check --quiet templates
-	$(BIN)/djlint --lint --quiet templates
+	$(BIN)/djlint --lint templates
 
 format: .venv/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-	-$(BIN)/djlint --reformat --quiet templates
 
 # Real Ray heads, browsers and time-outs want the machine for themselves, so they run after the rest.
 test: install-dev
