@@ -229,8 +229,6 @@ class ChartsPage:
     groups: list[ChartGroup]
     points_url: str
     """Points of the charts named by `key`, as JSON."""
-    stream_url: str
-    """Server-sent events of this run, or empty when it has ended."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from app.models import Run
 from app.recipes import service as recipes
 from app.recipes.model import Field, FieldType, Recipe
 from app.runs.contexts import AdmissionPart, FormGroup, NewRunPage, RecipeCard
-from app.web.filters import duration
+from app.web.filters import duration, sentence
 from app.web.forms import FormField, as_text, group_problems
 
 Typed = Mapping[str, str]
@@ -58,8 +58,8 @@ def problems_by_field(error: Invalid) -> dict[str, str]:
     found: dict[str, str] = {}
     for problem in error.problems:
         before = f"{found[problem.field]} " if problem.field in found else ""
-        found[problem.field] = before + _sentence(problem.message)
-    return found or {"": _sentence(error.message)}
+        found[problem.field] = before + sentence(problem.message)
+    return found or {"": sentence(error.message)}
 
 
 def expected_time(recipe: Recipe, typed: Typed, like: Sequence[Run]) -> str:
@@ -104,8 +104,3 @@ def _field(field: Field, typed: Typed, problems: Mapping[str, str]) -> FormField
         choices=field.choices,
         problem=problems.get(field.key, ""),
     )
-
-
-def _sentence(message: str) -> str:
-    text = message[:1].upper() + message[1:]
-    return text if text.endswith((".", "!", "?")) else text + "."

@@ -103,7 +103,6 @@ async def show(request: Request, slug: str, store: Store, _viewer: SignedIn) -> 
         grid=views.maze_grid(newest) if newest else None,
         groups=views.chart_groups(run, series),
         points_url=f"/runs/{run.slug}/points",
-        stream_url=f"/runs/{run.slug}/stream" if head.is_live else "",
     )
     return page(request, "runs/show.html", context)
 

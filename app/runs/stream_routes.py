@@ -55,13 +55,17 @@ async def stream_log(
 
 @dataclass(slots=True)
 class RunFollower:
-    """What one reader of a run's page has been told. `cursors` by metric key."""
+    """What one reader of a run's page has been told. `cursors` by metric key.
+
+    The first look tells of status and evaluations anyhow: they may have changed since the page
+    was made.
+    """
 
     database: Database
     slug: str
     cursors: dict[str, str]
     status: object = None
-    evaluation_count: int | None = None
+    evaluation_count: int = 0
 
     async def look(self) -> list[ServerSentEvent]:
         async with self.database.read() as session:
@@ -73,11 +77,11 @@ class RunFollower:
             found = await metrics.read_series(session, [run], changed, since=since)
             counts = (await metrics.list_solve_counts(session, [run])).get(run.id, [])
         events = [self._points(found)] if found else []
-        if self.evaluation_count not in (None, len(counts)):
+        if self.evaluation_count != len(counts):
             events.append(ServerSentEvent(event="evaluation", data=views.hero_data(run, counts)))
         self.evaluation_count = len(counts)
         status = (run.status, status_words(run, position=load.position(run.id)), run.conditions)
-        if self.status not in (None, status):
+        if self.status != status:
             events.append(ServerSentEvent(event="run", data={"status": run.status}))
         self.status = status
         if run.status in ENDED:

@@ -43,6 +43,9 @@ SolveCounts = Sequence[SolveCount]
 """The evaluations of a run by step."""
 
 _COLOURS = 10
+_UNKNOWN = "–"
+_FIRST = "Before training"
+_STEPS_KEY = "trainer.max_training_steps"
 _UNITS = {"share": "", "seconds": "s"}
 _TABS = (("Charts", ""), ("Log", "/log"), ("Config", "/config"), ("Timeline", "/timeline"))
 _STATUS_EVENTS = ("status", "attempt_status")
@@ -129,17 +132,16 @@ def conditions(run: Run) -> list[Condition]:
 
 
 def figures(run: Run, counts: SolveCounts, now: datetime) -> list[Figure]:
-    """The numbers under the title: best, newest and first solve rate, step, pace, duration."""
-    found = _rate_figures(counts)
-    if run.step is not None:
-        total = f"of {run.total_steps:,}" if run.total_steps else ""
-        found.append(Figure("Step", number(run.step), total))
-    if run.seconds_per_step:
-        found.append(Figure("A step takes", duration(run.seconds_per_step), title="Median"))
+    """The numbers under the title. Always the same six, so that the page never jumps."""
+    total = f"of {run.total_steps:,}" if run.total_steps else ""
     taken = seconds_taken(run, now)
-    if taken is not None:
-        found.append(Figure("Duration", duration(taken)))
-    return found
+    pace = duration(run.seconds_per_step) if run.seconds_per_step else _UNKNOWN
+    return [
+        *_rate_figures(counts),
+        Figure("Step", number(run.step), total),
+        Figure("A step takes", pace, title="Median"),
+        Figure("Duration", _UNKNOWN if taken is None else duration(taken)),
+    ]
 
 
 def maze_grid(evaluation: TrainingEvaluation) -> MazeGrid:
@@ -160,7 +162,7 @@ def hero_data(run: Run, counts: SolveCounts) -> dict[str, object]:
     rates = [rate_figure(count.solved, count.n) for count in counts]
     return {
         "colour": colour_of(run),
-        "total_steps": run.total_steps,
+        "total_steps": run.total_steps or run.config.values.get(_STEPS_KEY),
         "step": [count.step for count in counts],
         "solved": [rate.solved for rate in rates],
         "n": [rate.n for rate in rates],
@@ -278,11 +280,11 @@ def stop_consequences(run: Run) -> list[str]:
 
 def _rate_figures(counts: SolveCounts) -> list[Figure]:
     if not counts:
-        return []
+        return [Figure(label, _UNKNOWN) for label in ("Best solve rate", "Newest", _FIRST)]
     rows = (
         ("Best solve rate", max(counts, key=_share)),
         ("Newest", counts[-1]),
-        ("Before training" if counts[0].step == 0 else f"At step {counts[0].step}", counts[0]),
+        (_FIRST if counts[0].step == 0 else f"At step {counts[0].step}", counts[0]),
     )
     return [_rate_figure(label, count) for label, count in rows]
 

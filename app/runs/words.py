@@ -25,7 +25,7 @@ def status_words(run: Run, *, position: int | None) -> str:
     """
     if run.status is RunStatus.QUEUED:
         return f"Queued · {queue_words(run, position=position)}"
-    if run.status is RunStatus.STOPPING or _is_asked_to_stop(run) and run.status not in _ENDED:
+    if run.status is RunStatus.STOPPING or (_is_asked_to_stop(run) and run.status not in _ENDED):
         return "Stopping: it saves a checkpoint first" + _step(run, " · at step")
     if run.status is RunStatus.RUNNING:
         return _running(run)

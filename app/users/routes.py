@@ -12,6 +12,7 @@ from app.users import service
 from app.users.contexts import SettingsPage, SignInLinkPage, SignInPage, TokenRow
 from app.users.service import Scope
 from app.web.deps import SESSION_COOKIE, Config, SignedIn, Store, Viewer, find_viewer, safe_next
+from app.web.filters import sentence
 from app.web.flash import flash
 from app.web.forms import FormField
 from app.web.templating import page
@@ -47,7 +48,7 @@ async def sign_in(
         async with store.write() as session:
             _, secret = await service.redeem_link(session, token, session_days=config.session_days)
     except NotSignedIn as error:
-        context = SignInPage(problem=error.message[:1].upper() + error.message[1:] + ".")
+        context = SignInPage(problem=sentence(error.message))
         return page(request, "users/sign_in.html", context, status=401)
     response = flash(RedirectResponse(safe_next(next_path), 303), "signed-in")
     response.set_cookie(

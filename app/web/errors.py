@@ -15,6 +15,7 @@ from app.errors import NotSignedIn, SkydeckError
 from app.ids import new_slug
 from app.web.csp import HEADERS
 from app.web.deps import find_viewer, sign_in_url
+from app.web.filters import sentence
 from app.web.htmx import Htmx
 from app.web.templating import page
 
@@ -93,7 +94,7 @@ async def _known(request: Request, error: Exception) -> Response:
     assert isinstance(error, SkydeckError)
     if isinstance(error, NotSignedIn) and not Htmx.of(request).is_fragment:
         return RedirectResponse(sign_in_url(request), 303)
-    return await _answer(request, error.status, _sentence(error.message))
+    return await _answer(request, error.status, sentence(error.message))
 
 
 async def _http(request: Request, error: Exception) -> Response:
@@ -101,7 +102,7 @@ async def _http(request: Request, error: Exception) -> Response:
     happened = {
         404: f"There is no page at {request.url.path}.",
         405: f"{request.url.path} cannot be asked for this way.",
-    }.get(error.status_code, _sentence(error.detail))
+    }.get(error.status_code, sentence(error.detail))
     return await _answer(request, error.status_code, happened)
 
 
@@ -143,8 +144,3 @@ async def _answer(request: Request, status: int, happened: str, *, reference: st
     return page(
         request, "errors/error.html", context, status=status, headers=HEADERS, layout=layout
     )
-
-
-def _sentence(message: str) -> str:
-    text = message[:1].upper() + message[1:]
-    return text if text.endswith((".", "!", "?")) else text + "."

@@ -61,6 +61,12 @@ def file_size(count: int) -> str:
     return f"{size:.1f} {unit}"
 
 
+def sentence(text: str) -> str:
+    """`text` with a capital letter in front and a full stop behind; empty stays empty."""
+    whole = text[:1].upper() + text[1:]
+    return whole if not whole or whole.endswith((".", "!", "?", "…")) else whole + "."
+
+
 def percent(share: float) -> str:
     """`96.9 %` of 0.96875."""
     return f"{share * 100:.1f} %"

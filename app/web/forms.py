@@ -33,27 +33,6 @@ def typed_values(form: FormData) -> dict[str, str]:
     return {name: value for name, value in form.multi_items() if isinstance(value, str)}
 
 
-def parse_value(text: str, kind: str) -> object:
-    """The typed value of `text` for a field type of a recipe (`int`, `float`, `bool`, `str`).
-
-    What does not parse stays text, for the recipe's own validation to name what is wrong.
-    """
-    stripped = text.strip()
-    if kind == "bool":
-        return {"true": True, "false": False}.get(stripped.lower(), stripped)
-    if kind in ("int", "float"):
-        try:
-            return int(stripped)
-        except ValueError:
-            pass
-    if kind == "float":
-        try:
-            return float(stripped)
-        except ValueError:
-            pass
-    return stripped
-
-
 def as_text(value: object) -> str:
     """How a config value is shown in a control."""
     if isinstance(value, bool):
@@ -66,7 +45,9 @@ def group_problems(
 ) -> list[tuple[str, str]]:
     """(control id or empty, sentence) for the summary on top; what fits no field comes last."""
     by_name = {f.name: f for f in fields}
-    known = [
-        (by_name[n].id, f"{by_name[n].label}: {m}") for n, m in problems.items() if n in by_name
-    ]
+    known = [(by_name[n].id, _named(by_name[n], m)) for n, m in problems.items() if n in by_name]
     return known + [("", message) for name, message in problems.items() if name not in by_name]
+
+
+def _named(field: FormField, message: str) -> str:
+    return message if message.startswith(field.label) else f"{field.label}: {message}"

@@ -154,6 +154,7 @@ def _environment() -> Environment:
         "duration": filters.duration,
         "file_size": filters.file_size,
         "percent": filters.percent,
+        "sentence": filters.sentence,
         "number": filters.number,
         "words": words,
         "json": to_json,

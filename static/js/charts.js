@@ -100,8 +100,9 @@ function heroLayout(data) {
   }
   layout.annotations = [];
   if (best > 0) {
-    const isRight = data.step[best] > last * 0.8;
-    layout.annotations.push({ x: data.step[best], y: y[best], text: `best ${data.solved[best]}/${data.n[best]}`, showarrow: false, yshift: 16, xanchor: isRight ? "right" : "center", font: { size: 12, color: colour("text") } });
+    const place = data.step[best] / last;
+    const xanchor = place > 0.85 ? "right" : place < 0.1 ? "left" : "center";
+    layout.annotations.push({ x: data.step[best], y: y[best], text: `best ${data.solved[best]}/${data.n[best]}`, showarrow: false, yshift: 16, xanchor, font: { size: 12, color: colour("text") } });
   }
   for (const step of data.resumed ?? []) {
     layout.annotations.push({ x: step, y: 0.02, yanchor: "bottom", xanchor: "left", text: "resumed", showarrow: false, font: { size: 12, color: colour("amber") } });
@@ -115,11 +116,16 @@ export function drawHero(plotly, element, data) {
 }
 
 // New evaluations are appended to what is drawn; only a changed past draws the chart anew.
+// Answers whether there was anything new.
 export async function updateHero(plotly, element, data) {
   const drawn = element.hero;
   const kept = drawn?.step.length ?? 0;
   const grows = kept > 0 && data.step.length >= kept && drawn.step.every((step, i) => step === data.step[i] && drawn.solved[i] === data.solved[i]);
-  if (!grows) return drawHero(plotly, element, data);
+  if (grows && data.step.length === kept) return false;
+  if (!grows) {
+    await drawHero(plotly, element, data);
+    return true;
+  }
   const traces = heroTraces(data);
   const tail = (trace, name) => trace[name].slice(kept);
   await plotly.extendTraces(element, { x: [0, 1, 2].map((i) => tail(traces[i], "x")), y: [0, 1, 2].map((i) => tail(traces[i], "y")) }, [0, 1, 2]);
@@ -127,7 +133,8 @@ export async function updateHero(plotly, element, data) {
   await plotly.restyle(element, { x: [traces[3].x], y: [traces[3].y] }, [3]);
   const { shapes, annotations } = heroLayout(data);
   element.hero = data;
-  return plotly.relayout(element, { shapes, annotations });
+  await plotly.relayout(element, { shapes, annotations });
+  return true;
 }
 
 function lineTraces(series, hue) {

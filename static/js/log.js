@@ -1,5 +1,7 @@
 // Follows a log: lines come by server-sent events and are shown as text, never as HTML.
 
+import { listen } from "./live.js";
+
 const MOST_LINES = 5000;
 const NEAR_END_PX = 24;
 
@@ -24,22 +26,16 @@ export function followLog(box, button, url) {
   box.addEventListener("scroll", () => { if (following !== isAtEnd()) setFollowing(isAtEnd()); }, { passive: true });
 
   let next = url;
-  const connect = () => {
-    const source = new EventSource(next);
-    source.addEventListener("lines", (event) => {
-      const data = JSON.parse(event.data);
-      for (const line of data.lines) put(list, line);
-      while (list.childElementCount > MOST_LINES) list.firstElementChild.remove();
-      if (total) total.textContent = data.total.toLocaleString("en-US");
-      document.querySelector("[data-log-empty]")?.remove();
-      if (following) toEnd();
-      // The stream ends by itself after a while: go on where it stood.
-      next = withStart(url, data.lines.at(-1).number);
-    });
-    source.addEventListener("end", () => source.close());
-    source.addEventListener("error", () => { source.close(); setTimeout(connect, 1000); });
+  const lines = (data) => {
+    for (const line of data.lines) put(list, line);
+    while (list.childElementCount > MOST_LINES) list.firstElementChild.remove();
+    if (total) total.textContent = data.total.toLocaleString("en-US");
+    document.querySelector("[data-log-empty]")?.remove();
+    if (following) toEnd();
+    // The stream ends by itself after a while: go on where it stood.
+    next = withStart(url, data.lines.at(-1).number);
   };
-  connect();
+  listen(() => next, { lines });
 }
 
 function withStart(url, number) {

@@ -1,6 +1,7 @@
 // A run's pages: charts drawn when scrolled to, live points appended, the log followed.
 
 import { drawHero, drawLine, extendLine, loadPlotly, updateHero } from "./charts.js";
+import { listen } from "./live.js";
 import { followLog } from "./log.js";
 
 const AT_ONCE = 6;
@@ -114,29 +115,44 @@ function collect() {
 
 function follow(url) {
   const hero = document.getElementById("hero-chart");
-  const source = new EventSource(url);
   const announce = (name) => document.body.dispatchEvent(new CustomEvent(name));
   let queue = Promise.resolve();
   const later = (work) => { queue = queue.then(work).catch((error) => console.warn("Live update failed:", error)); };
-  source.addEventListener("points", (event) => later(() => onPoints(JSON.parse(event.data).series)));
-  source.addEventListener("evaluation", (event) => {
-    later(() => updateHero(plotly, hero, JSON.parse(event.data)));
-    announce("skydeck-evaluation");
-  });
-  source.addEventListener("run", () => announce("skydeck-run"));
-  source.addEventListener("end", () => {
-    source.close();
-    announce("skydeck-run");
-    announce("skydeck-evaluation");
-  });
+  const seen = () => announce("skydeck-run");
+  listen(() => url, {
+    points: ({ series }) => { if (host) later(() => onPoints(series)); },
+    evaluation: (data) => {
+      if (!hero) return;
+      later(async () => { if (await updateHero(plotly, hero, data)) announce("skydeck-evaluation"); });
+    },
+    run: seen,
+    end: seen,
+  }, () => { if (plotly) later(catchUp); });
 }
+
+// What came between drawing and listening, or while the page was hidden.
+async function catchUp() {
+  const series = [...known.values()].filter((row) => row.cursor);
+  if (!host?.dataset.points || !series.length) return;
+  for (const row of await load(series.map((row) => row.key), series.map((row) => row.cursor))) {
+    const element = elements.get(row.key);
+    if (element?.drawn) await draw(element);
+  }
+}
+
+// The library watches the window alone; a card also grows with its neighbour.
+const resizer = new ResizeObserver((entries) => {
+  for (const { target } of entries) if (target.data) plotly.Plots.resize(target);
+});
 
 async function start() {
   plotly = await loadPlotly(host.dataset.plotly);
   const hero = document.getElementById("hero-chart");
-  if (hero) await drawHero(plotly, hero, JSON.parse(document.getElementById("hero-data").textContent));
+  if (hero) {
+    await drawHero(plotly, hero, JSON.parse(document.getElementById("hero-data").textContent));
+    resizer.observe(hero);
+  }
   collect();
-  if (host.dataset.stream) follow(host.dataset.stream);
 }
 
 function recolour() {
@@ -152,5 +168,5 @@ document.addEventListener("htmx:after:swap", (event) => {
 });
 const log = document.querySelector("[data-lines]");
 if (log) followLog(log, document.querySelector("[data-follow]"), document.querySelector("[data-log]").dataset.log);
-if (host) start();
-else if (head?.dataset.stream) follow(head.dataset.stream);
+if (host) await start();
+if (head?.dataset.stream) follow(head.dataset.stream);

@@ -26,6 +26,7 @@ def names(events: Sequence[ServerSentEvent]) -> list[str | None]:
 
 async def test_a_reader_is_told_only_what_is_new(sqlite_database: Database, seeded: Seeded) -> None:
     reader = await follower(sqlite_database, seeded.running)
+    assert names(await reader.look()) == ["evaluation", "run"]
     assert await reader.look() == []
     async with sqlite_database.write() as session:
         run = await runs.get(session, seeded.running)
@@ -44,6 +45,7 @@ async def test_each_batch_names_the_cursor_that_it_follows(
     sqlite_database: Database, seeded: Seeded
 ) -> None:
     reader = await follower(sqlite_database, seeded.running)
+    await reader.look()
     cursors = []
     for step in (85, 86):
         async with sqlite_database.write() as session:
