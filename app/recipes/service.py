@@ -9,6 +9,20 @@ from app.recipes import render as rendering
 from app.recipes import validate as checks
 from app.recipes.embedded_maze_grpo import RECIPE as EMBEDDED_MAZE_GRPO
 from app.recipes.model import Findings, Recipe, Value
+from app.recipes.numbers import find_whole_number, is_finite
+
+__all__ = [
+    "find_whole_number",
+    "flatten",
+    "get",
+    "list_all",
+    "problems",
+    "read_texts",
+    "render",
+    "resolve",
+    "validate",
+    "version_of",
+]
 
 _RECIPES = {recipe.name: recipe for recipe in (EMBEDDED_MAZE_GRPO,)}
 _FLAT_TEXT_LENGTH = 500
@@ -97,7 +111,4 @@ def _text(value: object) -> str:
 
 
 def _number(value: object) -> float | None:
-    try:
-        return float(value) if isinstance(value, bool | int | float) else None
-    except OverflowError:
-        return None
+    return float(value) if isinstance(value, bool | int | float) and is_finite(value) else None

@@ -1,11 +1,11 @@
 """Checks a config against its recipe before anything is asked of a cluster. Pure functions."""
 
 import difflib
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from app.recipes.model import Field, FieldType, Finding, Findings, Recipe, Value
+from app.recipes.numbers import find_number, find_whole_number, is_finite
 
 _NEAREST = 3
 _TEXT_LENGTH = 500
@@ -51,16 +51,14 @@ def exact(field: Field, value: Value) -> Value:
 def read_text(field: Field, text: str) -> Value:
     """What a person typed, as a value; the text itself where it is none, for `validate`."""
     typed = text.strip()
-    try:
-        if field.type is FieldType.INT:
-            return int(typed)
-        if field.type is FieldType.FLOAT:
-            return float(typed)
-    except ValueError:
-        return text
-    if field.type is FieldType.BOOL:
-        return {"true": True, "false": False}.get(typed.lower(), text)
-    return typed
+    found: Value | None = typed
+    if field.type is FieldType.INT:
+        found = find_whole_number(typed)
+    elif field.type is FieldType.FLOAT:
+        found = find_number(typed)
+    elif field.type is FieldType.BOOL:
+        found = {"true": True, "false": False}.get(typed.lower())
+    return text if found is None else found
 
 
 def _each_key(recipe: Recipe, config: Mapping[str, Any]) -> Iterator[Finding]:
@@ -104,7 +102,7 @@ def _is_of_type(kind: FieldType, value: object) -> bool:
         return isinstance(value, bool) and kind is FieldType.BOOL
     if kind is FieldType.TEXT:
         return isinstance(value, str)
-    if not isinstance(value, int | float) or not math.isfinite(value):
+    if not isinstance(value, int | float) or not is_finite(value):
         return False
     return kind is FieldType.FLOAT or float(value).is_integer()
 

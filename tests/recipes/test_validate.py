@@ -1,5 +1,7 @@
 """Rules of configs, each by an example that breaks it and one that just does not."""
 
+import math
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -7,9 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import Invalid, NotFound
+from app.maze.eval_sets import EVAL_SETS
 from app.recipes import service
+from app.recipes.embedded_maze_grpo import EVAL_SET_NAMES
 from app.recipes.model import Field, FieldType, Group, Recipe
+from app.recipes.numbers import find_number, find_whole_number
 from app.recipes.validate import exact, nearest, read_text, validate
+from worker.jobs.maze_grpo.evalsets import UnusableEvalSet, eval_set
+from worker.jobs.maze_grpo.mazes import MAX_MOVES
 
 EMBEDDED = service.get("embedded-maze-grpo")
 STEPS, RATE = "trainer.max_training_steps", "trainer.policy.optimizer_config.lr"
@@ -49,6 +56,8 @@ SMALL = Recipe(
         ({"a.rate": 1.01}, "range"),
         ({"a.rate": float("nan")}, "type"),
         ({"a.rate": float("inf")}, "type"),
+        ({"a.rate": 10**400}, "type"),
+        ({"a.count": -(10**400)}, "type"),
         ({"word": "z"}, "choice"),
         ({"word": ["x"]}, "type"),
         ({"text": "a\nb"}, "characters"),
@@ -134,6 +143,12 @@ def test_an_unknown_recipe() -> None:
     [
         ("a.count", " 3 ", 3),
         ("a.count", "3.5", "3.5"),
+        ("a.count", "²", "²"),
+        ("a.count", "1_0", "1_0"),
+        ("a.count", "9" * 5000, "9" * 5000),
+        ("a.rate", "nan", "nan"),
+        ("a.rate", "1e999", "1e999"),
+        ("a.rate", "٣", "٣"),
         ("a.rate", "2e-3", 0.002),
         ("a.rate", "much", "much"),
         ("flag", "TRUE", True),
@@ -144,6 +159,31 @@ def test_an_unknown_recipe() -> None:
 def test_what_was_typed(key: str, typed: str, value: object) -> None:
     found = read_text(SMALL.fields()[key], typed)
     assert (found, type(found)) == (value, type(value))
+
+
+@given(st.text(alphabet="0123456789²_+-.eE 	x"))
+def test_the_number_reader_never_fails(typed: str) -> None:
+    whole, number = find_whole_number(typed), find_number(typed)
+    assert whole is None or str(whole) == str(int(typed))
+    assert number is None or math.isfinite(number)
+    if whole is not None:
+        assert number is None or number == float(whole)
+
+
+def test_each_eval_set_offered_is_one_that_the_trainer_plays() -> None:
+    playable = []
+    for name in EVAL_SETS:
+        with suppress(UnusableEvalSet):
+            playable.append(eval_set(name).name)
+    assert list(EVAL_SET_NAMES) == playable
+    for name in playable:
+        assert validate(EMBEDDED, {"data.val_data": name}).warnings == ()
+
+
+def test_the_turn_limit_is_judged_by_what_training_needs() -> None:
+    [warning] = validate(EMBEDDED, {"generator.max_turns": MAX_MOVES}).warnings
+    assert warning.fields == ("generator.max_turns",)
+    assert validate(EMBEDDED, {"generator.max_turns": MAX_MOVES + 1}).warnings == ()
 
 
 @given(st.sampled_from(list(SMALL.fields().values())), st.text())
