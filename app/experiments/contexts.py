@@ -9,6 +9,8 @@ from app.web.paging import Pager
 
 @dataclass(frozen=True, slots=True)
 class ExperimentRow:
+    """An experiment in one line."""
+
     slug: str
     name: str
     recipe: str
@@ -22,6 +24,8 @@ class ExperimentRow:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentsPage:
+    """The list of experiments, newest first."""
+
     rows: list[ExperimentRow]
     pager: Pager
 

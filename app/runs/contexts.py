@@ -35,6 +35,8 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Tab:
+    """One of several pages about the same run, as a link."""
+
     title: str
     url: str
     is_current: bool
@@ -76,6 +78,8 @@ class StatusChip:
 
 @dataclass(frozen=True, slots=True)
 class RunsPage:
+    """The runs table with its filters."""
+
     rows: list[RunRow]
     chips: list[StatusChip]
     query: str
@@ -97,6 +101,8 @@ class StartPage:
 
 @dataclass(frozen=True, slots=True)
 class RecipeCard:
+    """A recipe to choose in the form."""
+
     name: str
     title: str
     summary: str
@@ -106,6 +112,8 @@ class RecipeCard:
 
 @dataclass(frozen=True, slots=True)
 class FormGroup:
+    """Fields under one heading of the form."""
+
     title: str
     fields: list[FormField]
 
@@ -182,9 +190,7 @@ class Figure:
 class MazeCell:
     """One maze of an evaluation; `label` says in words what its look says."""
 
-    seed: int
     solved: bool
-    turns: int | None
     label: str
     picture: MazePicture
 
@@ -212,6 +218,8 @@ class ChartCard:
 
 @dataclass(frozen=True, slots=True)
 class ChartGroup:
+    """Charts under one heading."""
+
     title: str
     charts: list[ChartCard]
 
@@ -241,12 +249,16 @@ class StatusPart:
 
 @dataclass(frozen=True, slots=True)
 class ChartsPart:
+    """The cards of all charts, fetched again when a new metric appears."""
+
     head: RunHead
     groups: list[ChartGroup]
 
 
 @dataclass(frozen=True, slots=True)
 class MazesPart:
+    """The newest evaluation alone, fetched again when there is one."""
+
     head: RunHead
     grid: MazeGrid | None
 
@@ -266,6 +278,8 @@ class ChartPage:
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
+    """One line; its text is escaped where it is shown."""
+
     number: int
     pieces: list[tuple[str, str]]
     """(class names, text) of each stretch of one style."""
@@ -275,6 +289,8 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class LogPage:
+    """A stretch of a log. An empty URL means: nothing there to go to."""
+
     head: RunHead
     lines: list[LogLine]
     total_lines: int
@@ -303,12 +319,16 @@ class ConfigRow:
 
 @dataclass(frozen=True, slots=True)
 class ConfigGroup:
+    """Settings under one heading."""
+
     title: str
     rows: list[ConfigRow]
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigPage:
+    """The frozen settings of a run."""
+
     head: RunHead
     recipe: str
     digest: str
@@ -319,6 +339,8 @@ class ConfigPage:
 
 @dataclass(frozen=True, slots=True)
 class TimelineEvent:
+    """Something that happened to a run, in words."""
+
     at: datetime
     actor: str
     title: str
@@ -329,6 +351,8 @@ class TimelineEvent:
 
 @dataclass(frozen=True, slots=True)
 class AttemptRow:
+    """One Ray job of the run."""
+
     number: int
     submission_id: str
     status: str
@@ -339,6 +363,8 @@ class AttemptRow:
 
 @dataclass(frozen=True, slots=True)
 class TimelinePage:
+    """Attempts, and events with the newest first."""
+
     head: RunHead
     attempts: list[AttemptRow]
     events: list[TimelineEvent]

@@ -328,7 +328,7 @@ def _cell(env_id: str, item: Mapping[str, Any]) -> MazeCell:
     how = "solved" if solved else "not solved"
     within = f" in {turns} turns" if turns is not None else ""
     picture = maze_picture(env_id, seed)
-    return MazeCell(seed, solved, turns, f"Maze {seed}: {how}{within}", picture)
+    return MazeCell(solved, f"Maze {seed}: {how}{within}", picture)
 
 
 def _event_title(event: Event) -> str:

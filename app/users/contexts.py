@@ -23,6 +23,8 @@ class SignInLinkPage:
 
 @dataclass(frozen=True, slots=True)
 class TokenRow:
+    """An API token without its secret; `prefix` is how it begins."""
+
     slug: str
     name: str
     prefix: str

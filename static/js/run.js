@@ -5,6 +5,7 @@ import { listen } from "./live.js";
 import { followLog } from "./log.js";
 
 const AT_ONCE = 6;
+const KEYS_AT_ONCE = 40;
 const host = document.querySelector("[data-plotly]");
 const head = document.getElementById("run-head");
 const hue = Number(host?.dataset.colour ?? 0);
@@ -132,11 +133,14 @@ function follow(url) {
 
 // What came between drawing and listening, or while the page was hidden.
 async function catchUp() {
-  const series = [...known.values()].filter((row) => row.cursor);
-  if (!host?.dataset.points || !series.length) return;
-  for (const row of await load(series.map((row) => row.key), series.map((row) => row.cursor))) {
-    const element = elements.get(row.key);
-    if (element?.drawn) await draw(element);
+  const rows = [...known.values()].filter((row) => row.cursor);
+  if (!host?.dataset.points) return;
+  for (let start = 0; start < rows.length; start += KEYS_AT_ONCE) {
+    const some = rows.slice(start, start + KEYS_AT_ONCE);
+    for (const { key } of await load(some.map((row) => row.key), some.map((row) => row.cursor))) {
+      const element = elements.get(key);
+      if (element?.drawn) await draw(element);
+    }
   }
 }
 

@@ -84,7 +84,7 @@ async def test_refused_form(watch: Watch, mode: str) -> None:
 @pytest.mark.parametrize("mode", list(MODES))
 async def test_sheets(watch: Watch, site: Site, mode: str) -> None:
     page = await watch.page(**MODES[mode])
-    await page.goto(path_of("run", site))
+    await page.goto(path_of("timeline", site))
     await page.get_by_role("link", name="Stop run").click()
     await page.get_by_role("dialog", name="Stop this run?").wait_for()
     await check(page, f"stop-sheet-{mode}")

@@ -1,0 +1,49 @@
+"""A page's context is a contract: nothing in it that no template reads, and none undocumented.
+
+That templates read nothing else is seen to by StrictUndefined on each page test.
+"""
+
+import dataclasses
+import inspect
+import re
+from types import ModuleType
+
+import pytest
+
+from app.clusters import contexts as clusters
+from app.experiments import contexts as experiments
+from app.runs import contexts as runs
+from app.settings import ROOT
+from app.users import contexts as users
+from app.web import errors, forms, paging, svg, templating
+
+TEMPLATES = "\n".join(file.read_text() for file in sorted((ROOT / "templates").rglob("*.html")))
+CLASSES = [
+    context
+    for module in (clusters, experiments, runs, users, errors, forms, paging, svg, templating)
+    for _, context in inspect.getmembers(module, inspect.isclass)
+    if context.__module__ == module.__name__ and dataclasses.is_dataclass(context)
+]
+
+
+@pytest.mark.parametrize("context", CLASSES, ids=lambda context: context.__qualname__)
+def test_each_field_is_read_by_a_template(context: type) -> None:
+    assert dataclasses.is_dataclass(context)
+    # A property reads fields on a template's behalf.
+    readers = TEMPLATES + inspect.getsource(context)
+    for field in dataclasses.fields(context):
+        assert re.search(rf"\.{field.name}\b", readers), field.name
+
+
+@pytest.mark.parametrize("context", CLASSES, ids=lambda context: context.__qualname__)
+def test_each_context_says_what_it_is(context: type) -> None:
+    written = inspect.getdoc(context) or ""
+    assert written
+    assert not written.startswith(f"{context.__name__}(")
+
+
+def test_all_context_modules_are_looked_at() -> None:
+    named: set[ModuleType] = {clusters, experiments, runs, users}
+    assert {file.parent.name for file in (ROOT / "app").glob("*/contexts.py")} == {
+        module.__name__.split(".")[1] for module in named
+    }
