@@ -20,9 +20,6 @@ from worker.reconcilers.clusters import ClustersReconciler
 from worker.reconcilers.gateways import Gateways, OpenGateways
 from worker.reconcilers.logs import LogsReconciler
 
-# A cluster changes less often than a job, and each look asks for all of its nodes.
-_CLUSTER_POLLS = 2
-
 log = logging.getLogger("worker")
 
 
@@ -62,7 +59,7 @@ def loops(settings: Settings, database: Database, gateways: Gateways) -> list[Lo
     """One loop for each reconciler there is."""
     poll = timedelta(seconds=settings.poll_seconds)
     reconcilers: list[Reconciler[Any, Any]] = [
-        ClustersReconciler(gateways, home=settings.home, poll=poll * _CLUSTER_POLLS),
+        ClustersReconciler(gateways, home=settings.home, poll=poll),
         AttemptsReconciler(gateways, runs_dir=settings.runs_dir, poll=poll),
         LogsReconciler(home=settings.home, runs_dir=settings.runs_dir, poll=poll),
     ]

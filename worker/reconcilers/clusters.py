@@ -14,6 +14,9 @@ from app.ray.head_state import HeadPhase, read_head_state
 from worker.reconciler import Reconciler
 from worker.reconcilers.gateways import Gateways
 
+# Each look asks for all nodes, and of a cluster that is well there is little news.
+STEADY_POLLS = 5
+
 _PHASES = {
     HeadPhase.STARTING: ClusterStatus.STARTING,
     HeadPhase.FAILED: ClusterStatus.FAILED,
@@ -41,7 +44,7 @@ class Sighting:
 
 
 class ClustersReconciler(Reconciler[Subject, Sighting]):
-    """Reconciles clusters. `poll`: the pause between two looks at one."""
+    """Reconciles clusters. `poll`: the pause between two looks at one that is not ready."""
 
     model = Cluster
 
@@ -74,7 +77,8 @@ class ClustersReconciler(Reconciler[Subject, Sighting]):
         if observed.info is not None:
             cluster.session_name = observed.info.session_name
             cluster.details = _details(observed.info, observed.nodes)
-        return now + self._poll
+        is_steady = observed.status is ClusterStatus.READY
+        return now + self._poll * (STEADY_POLLS if is_steady else 1)
 
     def _before_ready(self) -> Sighting | None:
         """What the embedded head's file says, unless it says that the head answers."""

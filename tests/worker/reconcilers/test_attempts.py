@@ -11,6 +11,7 @@ from app.ray.head_state import HeadPhase
 from app.runs import service as runs
 from tests.worker.reconcilers.conftest import Bench
 from worker.reconcilers.attempts import LOG_WAIT, SUBMIT_PATIENCE
+from worker.reconcilers.clusters import STEADY_POLLS
 
 UNREACHABLE = RayUnreachable("http://127.0.0.1:1", "ConnectError")
 
@@ -63,7 +64,7 @@ async def test_one_run_at_a_time_and_the_others_know_their_place(bench: Bench) -
 
 async def test_a_run_waits_for_its_cluster(bench: Bench) -> None:
     bench.write_head(HeadPhase.STARTING, "waiting for dashboard")
-    await bench.step()
+    await bench.step(STEADY_POLLS)
     slug = await bench.add_run()
     await bench.settle()
     run = await bench.read(slug)

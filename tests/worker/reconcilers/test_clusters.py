@@ -7,6 +7,7 @@ from app.models import Cluster, ClusterStatus
 from app.ray.errors import RayUnreachable
 from app.ray.head_state import HeadPhase, ray_dir
 from tests.worker.reconcilers.conftest import Bench
+from worker.reconcilers.clusters import STEADY_POLLS
 
 
 async def read_cluster(bench: Bench) -> Cluster:
@@ -36,14 +37,14 @@ async def test_before_it_answers_the_head_s_file_is_shown(
 ) -> None:
     bench.write_head(phase, "waiting for job agent")
     bench.gateway.trouble = RayUnreachable("http://127.0.0.1:1", "must not be asked")
-    await bench.step()
+    await bench.step(STEADY_POLLS)
     cluster = await read_cluster(bench)
     assert (cluster.status, cluster.message) == (status, "waiting for job agent")
 
 
 async def test_a_head_that_was_never_started_is_said_to_be_so(bench: Bench) -> None:
     (ray_dir(bench.home) / "head.json").unlink()
-    await bench.step()
+    await bench.step(STEADY_POLLS)
     cluster = await read_cluster(bench)
     assert cluster.status is ClusterStatus.STARTING
     assert "not been started" in cluster.message
@@ -51,11 +52,11 @@ async def test_a_head_that_was_never_started_is_said_to_be_so(bench: Bench) -> N
 
 async def test_a_silent_cluster_is_unreachable_and_keeps_its_details(bench: Bench) -> None:
     bench.gateway.trouble = RayUnreachable("http://127.0.0.1:1", "ConnectTimeout")
-    await bench.step()
+    await bench.step(STEADY_POLLS)
     cluster = await read_cluster(bench)
     assert cluster.status is ClusterStatus.UNREACHABLE
     assert "ConnectTimeout" in cluster.message
     assert cluster.details["nodes"]
     bench.gateway.trouble = None
-    await bench.step()
+    await bench.step(STEADY_POLLS)
     assert (await read_cluster(bench)).status is ClusterStatus.READY
