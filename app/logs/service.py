@@ -1,5 +1,6 @@
 """Stored logs of attempts: appended by the worker, read by line or whole."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from uuid import UUID
@@ -8,22 +9,28 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.clock import utcnow
 from app.db import Database
-from app.logs import ansi, chunks, repository
+from app.logs import chunks, repository
+from app.logs.scan import Scan
 from app.models import LogChunk, LogStream, Run
 
 CHUNK_BYTES = 128 * 1024
 MAX_LINES = 5_000
-MAX_LINE_BYTES = 20_000
+SEARCH_BYTES = 16_000_000
+"""How far one search goes; its answer says where to go on."""
 _CHUNKS_PER_QUERY = 4
 
 
 @dataclass(frozen=True, slots=True)
 class LogPage:
-    """Some lines of a log. `is_complete`: no more bytes will come."""
+    """Some lines of a log. `is_complete`: no more bytes will come.
+
+    `next_line` is where the next page starts; None if this one reached the end of what is stored.
+    """
 
     lines: list[chunks.LogLine]
     total_lines: int
     is_complete: bool
+    next_line: int | None = None
 
 
 async def append(session: AsyncSession, stream: LogStream, data: bytes) -> None:
@@ -58,8 +65,8 @@ async def read_lines(
     """Lines from number `from_line` on; the last `limit` ones if it is None.
 
     With `q`, only lines that contain it (case ignored, colours left out), from the start of the
-    log if `from_line` is None. An attempt without a log yet gives an empty page. Lines are cut
-    at `MAX_LINE_BYTES`.
+    log if `from_line` is None; a search ends after `SEARCH_BYTES`, and goes on from `next_line`.
+    An attempt without a log yet gives an empty page. Lines are cut at `MAX_LINE_BYTES`.
     """
     stream = await repository.find_stream(session, run.id, attempt)
     if stream is None:
@@ -67,14 +74,10 @@ async def read_lines(
     limit = max(1, min(limit, MAX_LINES))
     total = stream.n_lines + stream.has_open_line
     start = from_line or (1 if q else total - limit + 1)
-    wanted = q.casefold()
-    found: list[chunks.LogLine] = []
-    async for line in _lines_from(session, stream.id, max(1, start)):
-        if not wanted or wanted in ansi.strip(line.text).casefold():
-            found.append(line)
-        if len(found) == limit:
-            break
-    return LogPage(found, total, stream.is_complete)
+    scan = Scan(max(1, start), limit=limit, text=q, max_bytes=SEARCH_BYTES if q else None)
+    await _run(scan, session, stream.id)
+    more = scan.next_line if scan.is_full and scan.next_line <= total else None
+    return LogPage(scan.found, total, stream.is_complete, more)
 
 
 async def find_stream(session: AsyncSession, run: Run, attempt: int | None) -> LogStream | None:
@@ -97,24 +100,18 @@ async def iter_bytes(database: Database, stream_id: UUID) -> AsyncIterator[bytes
         seq = rows[-1].seq
 
 
-async def _lines_from(
-    session: AsyncSession, stream_id: UUID, start: int
-) -> AsyncIterator[chunks.LogLine]:
-    seq, number, rest = -1, 0, b""
-    while rows := await repository.chunks_from_line(
-        session, stream_id, start, after_seq=seq, limit=_CHUNKS_PER_QUERY
-    ):
+async def _run(scan: Scan, session: AsyncSession, stream_id: UUID) -> None:
+    start, seq = scan.next_line, -1
+    while not scan.is_full:
+        rows = await repository.chunks_from_line(
+            session, stream_id, start, after_seq=seq, limit=_CHUNKS_PER_QUERY
+        )
+        if not rows:
+            scan.finish()
+            return
         seq = rows[-1].seq
-        number = number or rows[0].first_line
-        for row in rows:
-            *whole, tail = (rest + chunks.unpack(row.payload)).split(b"\n")
-            for raw in whole:
-                if number >= start:
-                    yield chunks.LogLine(number, chunks.display_text(raw[-MAX_LINE_BYTES:]))
-                number += 1
-            rest = tail[-MAX_LINE_BYTES:]
-    if rest and number >= start:
-        yield chunks.LogLine(number, chunks.display_text(rest))
+        # In a thread: the search of a long log would hold up all other requests.
+        await asyncio.to_thread(scan.feed, rows[0].first_line, [row.payload for row in rows])
 
 
 def _new_chunk(stream: LogStream, seq: int, data: bytes) -> LogChunk:

@@ -72,6 +72,16 @@ async def test_lines_that_contain_a_text(api: httpx.AsyncClient, run: Any) -> No
     assert [line["n"] for line in page["lines"]] == [1, 3]
 
 
+async def test_pages_follow_each_other(api: httpx.AsyncClient, run: Any) -> None:
+    line, texts = 1, []
+    while line is not None:
+        page = await get(api, f"/runs/{run['id']}/logs", from_line=line, limit=3)
+        texts += [each["text"] for each in page["lines"]]
+        line = page["next_line"]
+    assert len(texts) == 4
+    assert texts[-1] == "last, half"
+
+
 async def test_the_whole_log_is_the_exact_bytes(api: httpx.AsyncClient, run: Any) -> None:
     answer = await api.get(f"{V1}/runs/{run['id']}/logs.txt")
     assert answer.content == BYTES
@@ -84,7 +94,7 @@ async def test_the_whole_log_is_the_exact_bytes(api: httpx.AsyncClient, run: Any
 async def test_no_log_yet(api: httpx.AsyncClient) -> None:
     queued = await make_run(api)
     page = await get(api, f"/runs/{queued['id']}/logs")
-    assert page == {"lines": [], "total_lines": 0, "complete": False}
+    assert page == {"lines": [], "total_lines": 0, "complete": False, "next_line": None}
     assert (await api.get(f"{V1}/runs/{queued['id']}/logs.txt")).content == b""
 
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable
 
+import pytest
 from sqlalchemy import func, select
 
 from app.clock import utcnow
 from app.db import Database
 from app.ids import new_id
 from app.logs import service
+from app.logs.scan import MAX_LINE_BYTES
 from app.models import Attempt, AttemptStatus, LogChunk, LogStream, Run
 from tests.factories import make_run
 
@@ -94,6 +96,34 @@ async def test_search_sees_through_colours_and_case(database: Database) -> None:
         assert [line.number for line in page.lines] == [2]
 
 
+async def test_a_long_search_goes_on_where_it_stopped(
+    sqlite_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "SEARCH_BYTES", 300_000)
+    run, stream = await a_stream(sqlite_database)
+    text = b"".join(b"%d needle %s\n" % (n, b"x" * 5_000) for n in range(1, 300))
+    endless = b"y" * 1_000_000 + b"\nneedle, half"
+    await append(
+        sqlite_database, stream, [part for b in (text, endless) for part in pieces(b, 70_001)]
+    )
+    line: int | None = 1
+    found: list[int] = []
+    pages = 0
+    async with sqlite_database.read() as session:
+        while line is not None:
+            page = await service.read_lines(session, run, from_line=line, q="needle", limit=200)
+            assert page.next_line is None or page.next_line > line
+            found += [each.number for each in page.lines]
+            line = page.next_line
+            pages += 1
+    assert found == [*range(1, 300), 301]
+    assert pages > 5
+
+
+def pieces(data: bytes, size: int) -> list[bytes]:
+    return [data[i : i + size] for i in range(0, len(data), size)]
+
+
 async def test_a_run_without_a_log_gives_an_empty_page(sqlite_database: Database) -> None:
     async with sqlite_database.write() as session:
         run = await make_run(session)
@@ -106,4 +136,4 @@ async def test_an_endless_line_is_cut_where_it_is_shown(sqlite_database: Databas
     await append(sqlite_database, stream, [b"y" * 400_000 + b"\nlast\n"])
     async with sqlite_database.read() as session:
         page = await service.read_lines(session, run, from_line=1)
-    assert [len(line.text) for line in page.lines] == [service.MAX_LINE_BYTES, 4]
+    assert [len(line.text) for line in page.lines] == [MAX_LINE_BYTES, 4]
