@@ -15,6 +15,7 @@ from typing import Any, Self
 from uuid import uuid4
 
 import httpx
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from app import __version__
 from app.errors import (
@@ -45,6 +46,8 @@ _TIMEOUT = httpx.Timeout(30.0, connect=5.0)
 _FOLLOW_SECONDS = 1.0
 _LINES = 1_000
 _PATIENCE = 10
+# Pauses of 1, 2, 4, 8, 8, … seconds: half a minute in all.
+_ASKED, _LONGEST_PAUSE = 7, 8.0
 
 
 class Client:
@@ -87,8 +90,12 @@ class Client:
     def list_recipes(self) -> list[Json]:
         return list(self._get("/recipes")["items"])
 
-    def validate(self, recipe: str, config: Mapping[str, Any]) -> Json:
-        return self._post("/configs/validate", {"recipe": recipe, "config": dict(config)})
+    def validate(
+        self, recipe: str, config: Mapping[str, Any], *, cluster: str | None = None
+    ) -> Json:
+        """`{ok, errors, warnings}`. Raises `NotFound` for the recipe or the cluster."""
+        body = {"recipe": recipe, "config": dict(config), "cluster": cluster}
+        return self._post("/configs/validate", body)
 
     def render(self, recipe: str, config: Mapping[str, Any]) -> Json:
         return self._post("/configs/render", {"recipe": recipe, "config": dict(config)})
@@ -191,7 +198,7 @@ class Client:
         limit: int = 500,
         q: str = "",
     ) -> Json:
-        """`{lines: [{n, text}], total_lines, complete}`."""
+        """`{lines: [{n, text}], total_lines, complete, next_line}`; go on from `next_line`."""
         query = {"attempt": attempt, "from_line": from_line, "limit": limit, "q": q}
         return self._get(
             f"/runs/{run_id}/logs", {name: v for name, v in query.items() if v is not None}
@@ -200,14 +207,16 @@ class Client:
     def iter_log_bytes(self, run_id: str, *, attempt: int | None = None) -> Iterator[bytes]:
         """The whole log so far, as the exact bytes that were logged."""
         query = {} if attempt is None else {"attempt": attempt}
+        answer = self._request("GET", f"/runs/{run_id}/logs.txt", is_stream=True, params=query)
         try:
-            with self._http.stream("GET", f"/runs/{run_id}/logs.txt", params=query) as answer:
-                if answer.is_error:
-                    answer.read()
-                    raise _error_of(answer)
-                yield from answer.iter_bytes()
+            if answer.is_error:
+                answer.read()
+                raise _error_of(answer)
+            yield from answer.iter_bytes()
         except httpx.HTTPError as error:
             raise self._silent(error) from None
+        finally:
+            answer.close()
 
     def follow(
         self,
@@ -219,17 +228,27 @@ class Client:
         """Calls `write` with each line of the newest attempt's log until the run has ended.
 
         Returns the run as it ended. An attempt that starts meanwhile is followed from its start.
+        Once it was answered, it outlasts a restart of the service, which takes some seconds.
         """
         attempt, line, patience = 0, 1, _PATIENCE
+        again = Retrying(
+            retry=retry_if_exception_type(Unavailable),
+            wait=wait_exponential(multiplier=_FOLLOW_SECONDS, max=_LONGEST_PAUSE),
+            stop=stop_after_attempt(_ASKED),
+            sleep=sleep,
+            reraise=True,
+        )
+        run = self.get_run(run_id)
         while True:
-            run = self.get_run(run_id)
             newest = run["attempts"][-1]["number"] if run["attempts"] else 0
             if newest != attempt:
                 attempt, line = newest, 1
             has_ended = run["status"] in ENDED
             # The end of the log may be stored a little later than the end of the run.
             patience -= has_ended
-            lines, is_complete = self._new_lines(run_id, attempt, line, is_last=patience <= 0)
+            lines, is_complete = again(
+                self._new_lines, run_id, attempt, line, is_last=patience <= 0
+            )
             for text in lines:
                 write(text)
             line += len(lines)
@@ -237,6 +256,7 @@ class Client:
                 return run
             if len(lines) < _LINES:
                 sleep(_FOLLOW_SECONDS)
+            run = again(self.get_run, run_id)
 
     def _new_lines(
         self, run_id: str, attempt: int, first: int, *, is_last: bool
@@ -263,11 +283,7 @@ class Client:
             return self._call("POST", path, content=json.dumps(body), headers=headers)
 
     def _call(self, method: str, path: str, **options: Any) -> Json:
-        answer = self._send(method, path, **options)
-        if answer.status_code == NotSignedIn.status and self._renew is not None:
-            renew, self._renew = self._renew, None
-            self._http.headers.update(_bearer(renew()))
-            answer = self._send(method, path, **options)
+        answer = self._request(method, path, **options)
         if answer.is_error:
             raise _error_of(answer)
         try:
@@ -276,9 +292,23 @@ class Client:
             raise Unavailable(f"{self.url} is not Skydeck: it does not answer in JSON") from None
         return body
 
-    def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
+    def _request(
+        self, method: str, path: str, *, is_stream: bool = False, **options: Any
+    ) -> httpx.Response:
+        answer = self._send(method, path, is_stream, options)
+        if answer.status_code == NotSignedIn.status and self._renew is not None:
+            answer.close()
+            renew, self._renew = self._renew, None
+            self._http.headers.update(_bearer(renew()))
+            answer = self._send(method, path, is_stream, options)
+        return answer
+
+    def _send(
+        self, method: str, path: str, is_stream: bool, options: Mapping[str, Any]
+    ) -> httpx.Response:
+        request = self._http.build_request(method, path, **options)
         try:
-            return self._http.request(method, path, **options)
+            return self._http.send(request, stream=is_stream)
         except httpx.HTTPError as error:
             raise self._silent(error) from None
 

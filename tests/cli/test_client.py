@@ -116,6 +116,63 @@ def test_a_creation_whose_answer_was_lost_is_sent_again_under_its_key() -> None:
     assert len(set(keys)) == 1
 
 
+def test_a_restart_of_the_service_is_outlasted() -> None:
+    service = Service(("running", 1, "a\n", False), ("succeeded", 1, "a\nb\n", True))
+    count, naps, lines = 0, list[float](), list[str]()
+
+    def drop_some(request: httpx.Request) -> httpx.Response:
+        nonlocal count
+        count += 1
+        if count in (2, 3, 5):
+            raise httpx.ConnectError("refused")
+        return service(request)
+
+    with client(drop_some) as api:
+        assert api.follow("run-x", lines.append, sleep=naps.append)["status"] == "succeeded"
+    assert lines == ["a", "b"]
+    assert naps == [1, 2, 1, 1]
+
+
+def test_a_service_that_stays_away_is_given_up_on() -> None:
+    count, naps = 0, list[float]()
+
+    def answer_once(_request: httpx.Request) -> httpx.Response:
+        nonlocal count
+        count += 1
+        if count > 1:
+            raise httpx.ConnectError("refused")
+        return httpx.Response(200, json={"status": "running", "attempts": [{"number": 1}]})
+
+    with client(answer_once) as api, pytest.raises(Unavailable, match="running"):
+        api.follow("run-x", print, sleep=naps.append)
+    assert 20 < sum(naps) < 60
+
+
+def test_a_service_that_never_answered_is_not_waited_for() -> None:
+    def refuse(_request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("refused")
+
+    with client(refuse) as api, pytest.raises(Unavailable):
+        api.follow("run-x", print, sleep=lambda _: pytest.fail("waited"))
+
+
+def test_a_download_renews_the_token_too() -> None:
+    def accept_the_new(request: httpx.Request) -> httpx.Response:
+        if request.headers["authorization"] == "Bearer sky_new":
+            return httpx.Response(200, content=b"log")
+        return httpx.Response(401, json={"detail": "no", "errors": []})
+
+    with client(accept_the_new, renew=lambda: "sky_new") as api:
+        assert b"".join(api.iter_log_bytes("run-x")) == b"log"
+
+
+def test_a_download_says_why_it_was_refused() -> None:
+    answer = {"detail": "there is no run run-x", "errors": []}
+    api = client(lambda _: httpx.Response(404, json=answer))
+    with api, pytest.raises(SkydeckError, match="no run"):
+        list(api.iter_log_bytes("run-x"))
+
+
 def test_a_token_is_renewed_once() -> None:
     seen: list[str] = []
 
