@@ -10,9 +10,9 @@ from typing import Annotated, TypeVar
 from fastapi import Depends, Header, Request
 from pydantic import BaseModel
 
-from app.api import repository
 from app.db import WriteSession
 from app.errors import Conflict
+from app.idempotency import service as keys
 from app.users.service import Caller
 
 A = TypeVar("A", bound=BaseModel)
@@ -41,16 +41,16 @@ class Once:
         """
         if self.key is None:
             return await make()
-        if not await repository.claim_key(session, caller.key, self.key, self.digest):
+        if not await keys.claim(session, caller.key, self.key, self.digest):
             return answer.model_validate(await self._before(session, caller))
         made = await make()
         stored = made.model_dump(mode="json", by_alias=True, exclude={hide})
-        await repository.store_answer(session, caller.key, self.key, stored)
+        await keys.store_answer(session, caller.key, self.key, stored)
         return made
 
     async def _before(self, session: WriteSession, caller: Caller) -> object:
         assert self.key is not None
-        row = await repository.get_key(session, caller.key, self.key)
+        row = await keys.get(session, caller.key, self.key)
         if row.request_digest != self.digest:
             raise Conflict(
                 f"Idempotency-Key {self.key!r} was used for another request: take a new key"

@@ -1,0 +1,1 @@
+"""Keys of creation calls and the answers given to them, so that a call may be repeated."""
