@@ -40,6 +40,11 @@ async def find_by_slug(session: AsyncSession, slug: str) -> Run | None:
     return run
 
 
+async def list_by_slug(session: AsyncSession, slugs: Sequence[str]) -> Sequence[Run]:
+    """The runs of these slugs, in no order and without relations."""
+    return (await session.scalars(select(Run).where(Run.slug.in_(slugs)))).all()
+
+
 async def list_sorted(
     session: AsyncSession,
     *,

@@ -108,14 +108,15 @@ async def show(request: Request, slug: str, store: Store, _viewer: SignedIn) -> 
 
 
 @router.get("/runs/{slug}/status")
-async def status_part(request: Request, slug: str, store: Store, _viewer: SignedIn) -> HTMLResponse:
-    """The live part at the top of a run's pages."""
+async def status_part(
+    request: Request, slug: str, store: Store, _viewer: SignedIn, *, figures: bool = False
+) -> HTMLResponse:
+    """The live part at the top of a run's pages; the first tab has `figures` in it."""
     async with store.read() as session:
         run, head = await load_head(session, slug)
         counts = (await metrics.list_solve_counts(session, [run])).get(run.id, [])
-    return fragment(
-        request, "runs/_head.html", StatusPart(head, views.figures(run, counts, utcnow()))
-    )
+    shown = views.figures(run, counts, utcnow()) if figures else []
+    return fragment(request, "runs/_head.html", StatusPart(head, shown))
 
 
 @router.get("/runs/{slug}/charts")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -106,6 +106,18 @@ async def get(session: AsyncSession, slug: str) -> Run:
     if run is None:
         raise NotFound(f"there is no run {slug}")
     return run
+
+
+async def get_many(session: AsyncSession, slugs: Sequence[str]) -> list[Run]:
+    """The runs in the order of their slugs, in one query, without anything that belongs to them.
+
+    Raises `NotFound`, naming the first that is missing.
+    """
+    found = {run.slug: run for run in await repository.list_by_slug(session, slugs)}
+    for slug in slugs:
+        if slug not in found:
+            raise NotFound(f"there is no run {slug}")
+    return [found[slug] for slug in slugs]
 
 
 async def list_page(
@@ -338,7 +350,7 @@ def _place(cursor: str, sort: Sort) -> list[Any]:
     value, run_id = decode_cursor(cursor, 2)
     try:
         return [_sort_value(value, sort), UUID(run_id)]
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, OverflowError):
         message = "this cursor belongs to another order: start again without one"
         raise Invalid(message, [Problem("cursor", "cursor", message)]) from None
 
@@ -349,9 +361,11 @@ def _sort_value(value: Any, sort: Sort) -> Any:
         return None
     if sort.kind != "column":
         return float(value)
+    if sort.name == "status":
+        return RunStatus(value)
     if not sort.name.endswith("_at"):
         return str(value)
     at = datetime.fromisoformat(value)
     if at.tzinfo is None:
         raise ValueError("a time without a zone")
-    return at
+    return at.astimezone(UTC)

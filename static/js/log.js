@@ -10,7 +10,8 @@ export function followLog(box, button, url) {
   const total = document.querySelector("[data-log-total]");
   let following = true;
 
-  const toEnd = () => { box.scrollTop = box.scrollHeight; };
+  let lastTop = 0;
+  const toEnd = () => { box.scrollTop = box.scrollHeight; lastTop = box.scrollTop; };
   const isAtEnd = () => box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_END_PX;
   const setFollowing = (on) => {
     following = on;
@@ -23,7 +24,14 @@ export function followLog(box, button, url) {
   button.hidden = false;
   button.addEventListener("click", () => setFollowing(!following));
   document.body.addEventListener("skydeck-follow", () => setFollowing(!following));
-  box.addEventListener("scroll", () => { if (following !== isAtEnd()) setFollowing(isAtEnd()); }, { passive: true });
+  // Only a reader scrolls back; lines that are added or laid out anew do not.
+  box.addEventListener("scroll", () => {
+    const isBack = box.scrollTop < lastTop;
+    lastTop = box.scrollTop;
+    if (isAtEnd()) setFollowing(true);
+    else if (isBack) setFollowing(false);
+  }, { passive: true });
+  new ResizeObserver(() => { if (following) toEnd(); }).observe(list);
 
   let next = url;
   const lines = (data) => {

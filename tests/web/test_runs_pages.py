@@ -269,3 +269,13 @@ async def test_points_are_columns_with_gaps_told(client: httpx.AsyncClient, seed
     assert series["odd"] == [[40, "NaN"]]
     again = await client.get(url, params={"key": series["key"], "since": series["cursor"]})
     assert again.json() == {"series": []}
+
+
+async def test_the_live_part_of_other_tabs_has_no_figures(
+    client: httpx.AsyncClient, seeded: Seeded
+) -> None:
+    part = await client.get(f"/runs/{seeded.running}/status")
+    assert "Running step 84" in part.text
+    assert "Best solve rate" not in part.text
+    whole = await client.get(f"/runs/{seeded.running}/status?figures=true")
+    assert "Best solve rate" in whole.text
