@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.commands import run, token
+from app.commands import run, token, user
 from app.errors import SkydeckError
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ app = typer.Typer(
     "from the environment or from settings.env in the home folder.",
 )
 app.add_typer(token.app, name="token")
+app.add_typer(user.app, name="user")
 app.add_typer(run.app, name="run")
 
 Port = Annotated[
@@ -75,10 +76,13 @@ def web(port: Port = None) -> None:
 def worker() -> None:
     """Run the control loops that submit runs and follow them. Any number may run."""
     from app.settings import ROOT, load_settings
+    from app.up.supervisor import child_environment
 
-    load_settings()
+    # Read here, from where the person stands: relative paths would mean others after the chdir.
+    environment = child_environment(load_settings())
     os.chdir(ROOT)
-    os.execv(sys.executable, [sys.executable, "-m", "worker"])  # noqa: S606 - a list, no shell
+    command = [sys.executable, "-m", "worker"]
+    os.execve(sys.executable, command, environment)  # noqa: S606 - a list, no shell
 
 
 @app.command()

@@ -3,32 +3,66 @@
 import asyncio
 import getpass
 import ipaddress
+import json
 import os
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import urlsplit
+
+import psutil
 
 from app.client import Client
 from app.commands.database import require_database
-from app.db import Database
+from app.db import Database, WriteSession
 from app.errors import SkydeckError
+from app.models import User
 from app.settings import Settings, load_settings
+from app.up.checks import LOCK_NAME
 from app.users import service as users
 from app.users.service import Scope
 
+T = TypeVar("T")
 TOKEN_FILE = "cli.token"  # noqa: S105 - a file's name
+UP_FILE = "up.json"
+"""Written by `skydeck up` while it runs: `{"url": …}`."""
 
 
 def make_token(url: str, *, name: str, scope: str) -> str:
     """Makes a token in the database at `url`. Raises `StartError` if that is not up to date."""
-    require_database(url)
-    return asyncio.run(_make_token(url, name, Scope(scope)))
+
+    async def make(session: WriteSession) -> str:
+        return (await users.create_token(session, name=name, scope=Scope(scope)))[1]
+
+    return _in_database(url, make)
+
+
+def make_sign_in_link(settings: Settings, name: str | None, *, url: str | None = None) -> str:
+    """The address at which a user signs in once, within 15 minutes; `url` is the service's.
+
+    Without a name, the first administrator; where there is none yet, whoever opens it becomes
+    that. Raises `NotFound`, or `StartError` if the database is not up to date.
+    """
+
+    async def make(session: WriteSession) -> str:
+        first = await users.create_sign_in_link(session) if name is None else None
+        return first or await users.create_link_for(session, name)
+
+    base = (url or service_url(settings)).rstrip("/")
+    return f"{base}/sign-in?token={_in_database(settings.url, make)}"
+
+
+def all_users(url: str) -> list[User]:
+    """All users in the database at `url`, in the order in which they were made."""
+    return _in_database(url, users.list_users)
 
 
 def service_url(settings: Settings) -> str:
-    """Where the service of these settings is reached from this machine."""
-    # An address that listens everywhere is no address to call.
-    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.host, settings.host)  # noqa: S104
-    return f"http://{host}:{settings.port}"
+    """Where the service of these settings is reached from this machine.
+
+    A running `skydeck up` says it itself: its port may have been given on its command line.
+    """
+    return _running_url(settings.home) or f"http://{_callable(settings.host)}:{settings.port}"
 
 
 def connect(url: str | None, token: str | None) -> Client:
@@ -48,14 +82,34 @@ def connect(url: str | None, token: str | None) -> Client:
     return Client(target, _own_token(settings), renew=lambda: _renewed_token(settings))
 
 
-async def _make_token(url: str, name: str, scope: Scope) -> str:
-    database = Database(url)
+def _in_database(url: str, act: Callable[[WriteSession], Awaitable[T]]) -> T:
+    require_database(url)
+
+    async def run() -> T:
+        database = Database(url)
+        try:
+            async with database.write() as session:
+                return await act(session)
+        finally:
+            await database.close()
+
+    return asyncio.run(run())
+
+
+def _running_url(home: Path) -> str | None:
     try:
-        async with database.write() as session:
-            _, secret = await users.create_token(session, name=name, scope=scope)
-    finally:
-        await database.close()
-    return secret
+        url = json.loads((home / UP_FILE).read_text())["url"]
+        # A supervisor that was killed leaves both files behind.
+        is_running = psutil.pid_exists(int((home / LOCK_NAME).read_text()))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return url if is_running and isinstance(url, str) else None
+
+
+def _callable(host: str) -> str:
+    # An address that listens everywhere is no address to call.
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - only read here
+    return f"[{host}]" if ":" in host else host
 
 
 def _own_token(settings: Settings) -> str:

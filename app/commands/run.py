@@ -62,6 +62,8 @@ def submit(
 
     plan = read_plan(source, values or [])
     with _client(context) as client:
+        # Asked first, so that a cluster that is refused leaves no experiment without a run.
+        client.validate(plan.recipe, plan.config, cluster=cluster)
         experiment = client.create_experiment(
             name or plan.name,
             plan.recipe,

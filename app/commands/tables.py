@@ -3,18 +3,21 @@
 from collections.abc import Sequence
 from typing import Any
 
-SOLVE_RATE = "skydeck/eval/solve_rate"
+from app.metrics.charts import HERO_KEY
+from app.models import User
+
 _COLUMNS = ("ID", "STATUS", "STEP", "SOLVE RATE", "CREATED (UTC)", "NAME")
+_USER_COLUMNS = ("NAME", "ROLE", "CREATED (UTC)")
 
 
 def runs_table(runs: Sequence[dict[str, Any]]) -> str:
     """One line a run under a line of titles; the best solve rate is shown."""
-    rows = [_COLUMNS, *(_row(run) for run in runs)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    )
+    return _table([_COLUMNS, *(_row(run) for run in runs)])
+
+
+def users_table(users: Sequence[User]) -> str:
+    """One line a user under a line of titles."""
+    return _table([_USER_COLUMNS, *(_user_row(user) for user in users)])
 
 
 def run_text(run: dict[str, Any]) -> str:
@@ -43,8 +46,22 @@ def run_text(run: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _table(rows: Sequence[tuple[str, ...]]) -> str:
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
+
+
+def _user_row(user: User) -> tuple[str, ...]:
+    role = "administrator" if user.is_admin else "member"
+    shown = role if user.disabled_at is None else f"{role}, disabled"
+    return user.name, shown, _time(user.created_at.isoformat())
+
+
 def _row(run: dict[str, Any]) -> tuple[str, ...]:
-    rate = run["summary"].get(SOLVE_RATE, {}).get("best")
+    rate = run["summary"].get(HERO_KEY, {}).get("best")
     shown = "-" if rate is None else f"{rate:.1%}"
     return run["id"], run["status"], _step(run), shown, _time(run["created_at"]), run["name"]
 

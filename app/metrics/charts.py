@@ -103,7 +103,7 @@ _UNKNOWN_RANK = 1_000
 # In the order of the page. pass_at_k keeps its own name: it counts episodes whose last reward is
 # above zero, which format credit alone can earn, so it is not the solve rate.
 _KNOWN: tuple[tuple[str, str, str], ...] = (
-    (r"skydeck/eval/solve_rate", "Solve rate", "share"),
+    (HERO_KEY, "Solve rate", "share"),
     (r"eval/all/(pass_at_\d+)", r"\1", "share"),
     (r"eval/all/avg_score", "Mean score", ""),
     (r"eval/all/mean_positive_reward", "Mean positive reward", ""),

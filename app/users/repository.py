@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, cast
 
-from sqlalchemy import CursorResult, exists, or_, select, update
+from sqlalchemy import CursorResult, delete, exists, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.models import ApiToken, SignInLink, User, UserSession
@@ -16,6 +16,17 @@ async def has_administrator(session: AsyncSession) -> bool:
 async def find_user_named(session: AsyncSession, name: str) -> User | None:
     found: User | None = await session.scalar(select(User).where(User.name == name))
     return found
+
+
+async def find_first_administrator(session: AsyncSession) -> User | None:
+    """The administrator who was made first, of those who may sign in."""
+    query = select(User).where(User.is_admin, User.disabled_at.is_(None)).order_by(User.id)
+    found: User | None = await session.scalar(query.limit(1))
+    return found
+
+
+async def list_users(session: AsyncSession) -> list[User]:
+    return list(await session.scalars(select(User).order_by(User.id)))
 
 
 async def expire_first_links(session: AsyncSession, now: datetime) -> None:
@@ -110,6 +121,18 @@ async def list_tokens(session: AsyncSession) -> list[ApiToken]:
     """All tokens that are not revoked, newest first."""
     query = select(ApiToken).where(ApiToken.revoked_at.is_(None)).order_by(ApiToken.id.desc())
     return list(await session.scalars(query))
+
+
+async def delete_ended(session: AsyncSession, now: datetime) -> int:
+    """Deletes sessions and links that let nobody in any more; returns how many rows went."""
+    count = 0
+    for table, is_ended in (
+        (UserSession, or_(UserSession.expires_at <= now, UserSession.revoked_at.is_not(None))),
+        (SignInLink, or_(SignInLink.expires_at <= now, SignInLink.used_at.is_not(None))),
+    ):
+        query = delete(table).where(is_ended).execution_options(synchronize_session=False)
+        count += _changed(await session.execute(query))
+    return count
 
 
 def _changed(result: Any) -> int:

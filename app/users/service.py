@@ -5,7 +5,7 @@ Secrets are random (256 bits), so a plain SHA-256 of them is kept, never the sec
 
 import hashlib
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -21,6 +21,8 @@ TOKEN_PREFIX = "sky_"  # noqa: S105 - the readable head of a token, not a secret
 _TOUCH_EVERY = timedelta(minutes=1)
 _SHOWN_LENGTH = 10
 _NAME_LENGTH = 200
+# Later times can leave the calendar when they are put into UTC.
+_END_OF_TIME = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 class Scope(StrEnum):
@@ -56,12 +58,27 @@ async def create_sign_in_link(session: AsyncSession, now: datetime | None = None
     return _add_link(session, None, at)
 
 
-async def create_link_for(session: AsyncSession, name: str, now: datetime | None = None) -> str:
-    """The secret of a new link that signs an existing user in. Raises `NotFound`."""
-    user = await repository.find_user_named(session, name)
+async def create_link_for(
+    session: AsyncSession, name: str | None, now: datetime | None = None
+) -> str:
+    """The secret of a new link that signs an existing user in; single use, 15 minutes.
+
+    `name` None means the first administrator. Raises `NotFound` if there is no such user, or if
+    that user is disabled.
+    """
+    if name is None:
+        user = await repository.find_first_administrator(session)
+    else:
+        user = await repository.find_user_named(session, name)
     if user is None or user.disabled_at is not None:
-        raise NotFound(f"there is no user named {name!r}")
+        who = "administrator who may sign in" if name is None else f"user named {name!r}"
+        raise NotFound(f"there is no {who}: `skydeck user list` shows who there is")
     return _add_link(session, user, now or utcnow())
+
+
+async def list_users(session: AsyncSession) -> list[User]:
+    """All users, in the order in which they were made."""
+    return await repository.list_users(session)
 
 
 async def redeem_link(
@@ -82,7 +99,7 @@ async def redeem_link(
     if link is None:
         raise NotSignedIn(
             "this sign-in link was used or is older than 15 minutes: "
-            "restart `skydeck up` for a new one"
+            "`skydeck user link` prints a new one"
         )
     user = await _user_of(session, link, name, at)
     return user, await create_session(session, user, session_days=session_days, now=at)
@@ -178,6 +195,14 @@ async def revoke_token(session: AsyncSession, slug: str, now: datetime | None = 
     token.revoked_at = now or utcnow()
 
 
+async def forget_old(session: AsyncSession, now: datetime | None = None) -> int:
+    """Deletes ended browser sessions, and sign-in links that were used or are out of time.
+
+    Returns how many rows went.
+    """
+    return await repository.delete_ended(session, now or utcnow())
+
+
 def _add_link(session: AsyncSession, user: User | None, now: datetime) -> str:
     secret = new_secret()
     session.add(
@@ -209,8 +234,11 @@ async def _user_of(session: AsyncSession, link: SignInLink, name: str, now: date
 
 def _check_token(name: str, expires_at: datetime | None, now: datetime) -> None:
     problems = []
-    if not name.strip() or len(name) > _NAME_LENGTH:
-        problems.append(Problem("name", "length", f"give it 1 to {_NAME_LENGTH} characters"))
+    if not name.strip() or len(name) > _NAME_LENGTH or not name.isprintable():
+        message = f"give it 1 to {_NAME_LENGTH} printable characters"
+        problems.append(Problem("name", "length", message))
+    if expires_at is not None and expires_at >= _END_OF_TIME:
+        problems.append(Problem("expires_at", "range", "give a time before the year 9999"))
     if expires_at is not None and expires_at <= now:
         problems.append(Problem("expires_at", "past", "give a time in the future"))
     if problems:

@@ -17,6 +17,8 @@ COMMANDS = (
     "migrate",
     "doctor",
     "token create",
+    "user link",
+    "user list",
     "run submit",
     "run list",
     "run show",
@@ -35,7 +37,7 @@ def test_each_command_explains_itself(skydeck: Skydeck, command: str) -> None:
     assert len(answer.out.splitlines()) > 4
 
 
-@pytest.mark.parametrize("group", [(), ("token",), ("run",)])
+@pytest.mark.parametrize("group", [(), ("token",), ("user",), ("run",)])
 def test_each_group_lists_its_commands(skydeck: Skydeck, group: tuple[str, ...]) -> None:
     answer = skydeck(*group, "--help")
     for command in COMMANDS:

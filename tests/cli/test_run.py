@@ -5,6 +5,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from app.client import Client
@@ -62,6 +63,16 @@ def test_refusals_name_the_field(skydeck: Skydeck) -> None:
     assert "no run run-none" in skydeck("run", "show", "run-none").err
     assert "no run run-none" in skydeck("run", "logs", "run-none").err
     assert "sort" in skydeck("run", "list", "--sort", "colour").err
+
+
+def test_a_refused_cluster_leaves_no_experiment(skydeck: Skydeck, server: str) -> None:
+    answer = skydeck("run", "submit", RECIPE, "--cluster", "moon")
+    assert (answer.status, answer.out) == (1, "")
+    assert "moon" in answer.err
+    token = skydeck("token", "create", "--name", "x").out.strip()
+    headers = {"Authorization": f"Bearer {token}"}
+    found = httpx.get(f"{server}/api/v1/experiments", headers=headers, trust_env=False)
+    assert found.json()["items"] == []
 
 
 def test_its_own_token_is_private_and_renewed(skydeck: Skydeck, home: Path) -> None:

@@ -107,6 +107,50 @@ async def test_a_link_for_a_user_who_exists(database: Database) -> None:
     assert (await redeem(database, secret))[0].id == user.id
 
 
+async def test_without_a_name_the_first_administrator_is_meant(database: Database) -> None:
+    async with database.write() as session:
+        for name, is_admin, gone in (("m", False, None), ("a", True, NOW), ("b", True, None)):
+            session.add(User(name=name, is_admin=is_admin, created_at=NOW, disabled_at=gone))
+            await session.flush()
+        secret = await service.create_link_for(session, None, NOW)
+        assert [user.name for user in await service.list_users(session)] == ["m", "a", "b"]
+    assert (await redeem(database, secret))[0].name == "b"
+
+
+async def test_what_lets_nobody_in_is_forgotten(database: Database) -> None:
+    used = await make_link(database)
+    user, live = await redeem(database, used)
+    async with database.write() as session:
+        ended = await service.create_session(session, user, now=NOW)
+        await service.end_session(session, ended, NOW)
+        await service.create_session(session, user, session_days=1, now=NOW - timedelta(days=1))
+        await service.create_link_for(session, "admin", NOW - 15 * MINUTE)
+        open_link = await service.create_link_for(session, "admin", NOW)
+    async with database.write() as session:
+        assert await service.forget_old(session, NOW) == 4
+        assert await service.forget_old(session, NOW) == 0
+    async with database.read() as session:
+        assert await service.find_session(session, live, NOW) is not None
+    assert (await redeem(database, open_link))[0].id == user.id
+
+
+@pytest.mark.parametrize(
+    ("name", "expires_at"),
+    [
+        ("a\0b", None),
+        ("\ud800", None),
+        ("t", datetime.fromisoformat("9999-12-31T23:59:59-01:00")),
+        ("t", datetime.fromisoformat("0001-01-01T00:00:00+01:00")),
+    ],
+)
+async def test_tokens_that_no_database_keeps(
+    database: Database, name: str, expires_at: datetime | None
+) -> None:
+    with pytest.raises(Invalid):
+        async with database.write() as session:
+            await service.create_token(session, name=name, scope=Scope.READ, expires_at=expires_at)
+
+
 async def test_a_session_ends_by_time_by_sign_out_and_with_its_user(database: Database) -> None:
     user, first = await redeem(database, await make_link(database))
     async with database.write() as session:
