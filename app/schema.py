@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from alembic import command
@@ -26,6 +28,7 @@ async def migrate(url: str) -> str:
     Safe to run from several processes at once. Raises `StartError` if the database cannot be
     opened, is full, or was made by a newer version of Skydeck.
     """
+    _try_file(url)
     engine = make_engine(url)
     try:
         async with writer(engine).begin() as connection:
@@ -39,6 +42,7 @@ async def migrate(url: str) -> str:
 
 async def require_current(url: str) -> None:
     """Raises `StartError` unless the database is at this version's head revision."""
+    _try_file(url)
     engine = make_engine(url)
     try:
         async with engine.connect() as connection:
@@ -55,6 +59,22 @@ async def require_current(url: str) -> None:
 def migrate_now(url: str) -> str:
     """`migrate` for callers without an event loop."""
     return asyncio.run(migrate(url))
+
+
+def _try_file(url: str) -> None:
+    """Opens SQLite's file once without the event loop. Raises `StartError` if that fails.
+
+    The asynchronous driver's thread outlives a failed opening, and then complains on stderr about
+    a loop that is closed.
+    """
+    parsed = make_url(url)
+    if parsed.get_backend_name() != "sqlite":
+        return
+    try:
+        with closing(sqlite3.connect(parsed.database or ":memory:")) as connection:
+            connection.execute("PRAGMA schema_version")
+    except sqlite3.Error as error:
+        raise StartError(_why(url, error)) from None
 
 
 def _upgrade(connection: Connection) -> None:

@@ -9,13 +9,16 @@ import os
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from pydantic_settings.sources import DotEnvSettingsSource
 
 from app.errors import StartError
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import URL
 
 ROOT = Path(__file__).resolve().parent.parent
 PREFIX = "SKYDECK_"
@@ -112,14 +115,16 @@ def load_settings(**given: Any) -> Settings:
         for name in Settings.model_fields
         if PREFIX + name.upper() in in_file and PREFIX + name.upper() not in os.environ
     }
-    values |= {name: value for name, value in given.items() if value is not None}
+    given = {name: value for name, value in given.items() if value is not None}
+    values |= given
     values["home"] = home.absolute()
     try:
         settings = Settings(**values)
     except ValidationError as error:
         raise StartError(_explain(error, set(given), in_file, file)) from None
-    _check_url(settings)
-    return settings
+    if settings.database_url is None:
+        return settings
+    return settings.model_copy(update={"database_url": _checked_url(settings.url)})
 
 
 def job_environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -165,9 +170,37 @@ def _explain(
     return f"{name} in {place} is {first['input']!r}: {first['msg']}"
 
 
-def _check_url(settings: Settings) -> None:
-    scheme = settings.url.partition("://")[0]
-    if scheme not in _SCHEMES:
-        raise StartError(
-            f"{PREFIX}DATABASE_URL starts with {scheme}://; wanted is postgresql+asyncpg:// or sqlite:///"
-        )
+def _checked_url(text: str) -> str:
+    """The URL, a relative path of SQLite made absolute, since child processes run elsewhere.
+
+    Raises `StartError`, which never holds the URL: it may have a password in it.
+    """
+    # Imported late: `skydeck up` itself does without the library, and so without its memory.
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        url = make_url(text)
+        # A port that is no number is only looked at when it is asked for.
+        port = url.port
+    except (ArgumentError, ValueError):
+        raise _wrong_url("is no URL of a database") from None
+    if url.drivername not in _SCHEMES:
+        raise _wrong_url("starts with another scheme")
+    if port is not None and not 0 < port < 65536:
+        raise _wrong_url("has a port outside 1 to 65535")
+    if url.get_backend_name() != "sqlite":
+        return text
+    return _absolute(url).render_as_string(hide_password=False)
+
+
+def _absolute(url: "URL") -> "URL":
+    if url.database in (None, "", ":memory:"):
+        raise _wrong_url("names no file, and several processes share the database")
+    file = Path(str(url.database)).expanduser()
+    return url.set(database=str(file.absolute()))
+
+
+def _wrong_url(what: str) -> StartError:
+    wanted = "postgresql+asyncpg://USER:PASSWORD@HOST:PORT/NAME or sqlite:////FILE"
+    return StartError(f"{PREFIX}DATABASE_URL {what}; wanted is {wanted}")
