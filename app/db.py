@@ -5,7 +5,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from sqlalchemy import Connection, event
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import Dialect, make_url
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import (
     AsyncEngine,
     AsyncSession,
@@ -14,6 +16,9 @@ from sqlalchemy.ext.asyncio import (
 )
 
 _BUSY_SECONDS = 15.0
+_CONNECT_SECONDS = 10.0
+# How long to wait for one of the connections that are all in use.
+_POOL_SECONDS = 10.0
 _BEGIN = "sqlite_begin"
 
 
@@ -56,16 +61,45 @@ class Database:
 def make_engine(url: str) -> AsyncEngine:
     """An engine with the settings each database needs; `url` names an asynchronous driver."""
     if make_url(url).get_backend_name() != "sqlite":
-        return create_async_engine(url, pool_pre_ping=True, pool_size=10, max_overflow=10)
+        engine = create_async_engine(
+            url,
+            pool_pre_ping=True,
+            pool_size=10,
+            max_overflow=10,
+            pool_timeout=_POOL_SECONDS,
+            connect_args={"timeout": _CONNECT_SECONDS},
+        )
+        event.listen(engine.sync_engine, "do_connect", _connect)
+        return engine
     engine = create_async_engine(url, connect_args={"timeout": _BUSY_SECONDS})
     event.listen(engine.sync_engine, "connect", _prepare_sqlite)
     event.listen(engine.sync_engine, "begin", _begin_sqlite)
     return engine
 
 
+def is_unreachable(error: BaseException) -> bool:
+    """Whether this says that the database does not answer right now; what was asked may be right.
+
+    Any other error of the library is a mistake of ours.
+    """
+    if isinstance(error, DBAPIError) and not isinstance(error, OperationalError):
+        return error.connection_invalidated
+    return isinstance(error, OperationalError | PoolTimeoutError | ConnectionError)
+
+
 def writer(engine: AsyncEngine) -> AsyncEngine:
     """The same engine; its transactions take SQLite's write lock at their start."""
     return engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
+
+
+def _connect(dialect: Dialect, _record: object, arguments: Any, options: Any) -> Any:
+    # The dialect leaves a refused connection as it came, and other refusals without a kind.
+    library: Any = dialect.loaded_dbapi
+    try:
+        return dialect.connect(*arguments, **options)
+    except (OSError, library.Error) as error:
+        message = str(error) or type(error).__name__
+        raise library.OperationalError(message, error) from error
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

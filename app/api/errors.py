@@ -8,11 +8,12 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.db import is_unreachable
 from app.errors import Invalid, NotSignedIn, Problem, SkydeckError
 
 MEDIA_TYPE = "application/problem+json"
@@ -30,7 +31,8 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(SkydeckError, _known)
     app.add_exception_handler(RequestValidationError, _unreadable)
     app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(OperationalError, _database)
+    for kind in (SQLAlchemyError, ConnectionError):
+        app.add_exception_handler(kind, _database)
     app.add_exception_handler(Exception, _unknown)
     app.add_middleware(TooLargeAsProblem)
 
@@ -119,11 +121,13 @@ def _http(_request: Request, error: Exception) -> JSONResponse:
     )
 
 
-def _database(_request: Request, error: Exception) -> JSONResponse:
+def _database(request: Request, error: Exception) -> JSONResponse:
+    if not is_unreachable(error):
+        return _unknown(request, error)
     _logger.error("database failed", exc_info=error)
     return problem(
         503,
-        "the database does not answer right now; nothing was changed, try again",
+        "the database does not answer; nothing was changed; try again",
         code="unavailable",
         headers={"Retry-After": "2"},
     )

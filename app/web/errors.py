@@ -7,10 +7,11 @@ from http import HTTPStatus
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
+from app.db import is_unreachable
 from app.errors import NotSignedIn, SkydeckError
 from app.ids import new_slug
 from app.web.csp import HEADERS
@@ -65,7 +66,8 @@ def install(app: FastAPI) -> None:
         (SkydeckError, _known),
         (HTTPException, _http),
         (RequestValidationError, _invalid),
-        (OperationalError, _database),
+        (SQLAlchemyError, _database),
+        (ConnectionError, _database),
         (Exception, _unknown),
     ):
         app.add_exception_handler(kind, _on_pages(handler, _handler_of(app, kind)))
@@ -113,6 +115,8 @@ async def _invalid(request: Request, error: Exception) -> Response:
 
 
 async def _database(request: Request, error: Exception) -> Response:
+    if not is_unreachable(error):
+        return await _unknown(request, error)
     _logger.error("database failed", exc_info=error)
     return await _answer(request, 503, "The database does not answer right now.")
 
