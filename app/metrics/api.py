@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request
 
 from app.api.bodies import read_body
-from app.api.deps import Reader, Reading, Writer, Writing
+from app.api.deps import Reader, Reading, Store, Writer, Writing
 from app.api.schemas import Listing
 from app.clock import utcnow
 from app.errors import Conflict
 from app.metrics import service
 from app.metrics.push import read_points
-from app.metrics.schemas import AcceptedAnswer, MetricAnswer, SeriesAnswer, SeriesListAnswer
+from app.metrics.schemas import AcceptedAnswer, MetricAnswer, SeriesListAnswer
 from app.runs import service as runs
 
 router = APIRouter(tags=["metrics"])
@@ -55,7 +55,7 @@ async def list_metrics(run_id: str, _caller: Reader, session: Reading) -> Listin
 @router.get("/series")
 async def read_series(
     _caller: Reader,
-    session: Reading,
+    database: Store,
     run: Annotated[list[str], Query(min_length=1, max_length=_MANY, description="Ids of runs")],
     key: Annotated[list[str], Query(min_length=1, max_length=_MANY, description="Metric keys")],
     x: Annotated[Literal["step", "time", "relative"], Query(description="The wanted x axis")] = (
@@ -70,11 +70,13 @@ async def read_series(
     ] = None,
 ) -> SeriesListAnswer:
     """Columns of the series of these keys in these runs, those without points left out."""
-    found = [await runs.get(session, slug) for slug in dict.fromkeys(run)]
-    views = await service.read_series(
-        session, found, list(dict.fromkeys(key)), x=x, max_points=max_points, since=since or ()
-    )
-    return SeriesListAnswer.model_construct(series=[SeriesAnswer.of(view, x) for view in views])
+    async with database.read() as session:
+        found = await runs.get_many(session, list(dict.fromkeys(run)))
+        loaded = await service.load_series(
+            session, found, list(dict.fromkeys(key)), x=x, since=since or ()
+        )
+    # In a thread, and with the session given back: this may be millions of points.
+    return await asyncio.to_thread(SeriesListAnswer.drawn, loaded, max_points)
 
 
 @router.post(
@@ -97,4 +99,4 @@ async def push_metrics(
     if run.deleted_at is not None:
         raise Conflict(f"run {run.slug} is deleted: restore it before pushing to it")
     attempt = run.attempts[-1].number if run.attempts else 1
-    return AcceptedAnswer(accepted=await service.ingest(session, run.id, attempt, points))
+    return AcceptedAnswer(accepted=await service.push(session, run, attempt, points))

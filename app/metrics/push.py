@@ -14,8 +14,11 @@ from app.errors import Invalid, Problem
 from app.metrics.ingest import MetricPoint
 
 MAX_POINTS = 100_000
+MAX_KEYS = 5_000
 _MAX_KEY = 500
 _MAX_STEP = 2**53
+# Unix seconds; all of it can be shown as a date in any zone.
+_END_OF_TIME = 2**35
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _STEP, _TIME, _POINTS, _KEY, _VALUE = "step", "time", "points", "key", "value"
 
@@ -26,12 +29,14 @@ def read_points(body: bytes, *, is_lines: bool, received_at: float) -> list[Metr
     Raises `Invalid`, naming the place of the first wrong value; nothing is taken then.
     """
     points: list[MetricPoint] = []
+    keys: set[str] = set()
     for point in _all(body, is_lines, received_at):
         points.append(point)
+        keys.add(point.key)
         if len(points) > MAX_POINTS:
-            raise _wrong(
-                "body", "too_many", f"at most {MAX_POINTS} points a call; send it in parts"
-            )
+            raise _too_many(f"{MAX_POINTS:,} points")
+        if len(keys) > MAX_KEYS:
+            raise _too_many(f"{MAX_KEYS:,} keys")
     return points
 
 
@@ -135,15 +140,25 @@ def _value(value: Any, place: str) -> float:
 def _time(time: Any, place: str, received_at: float) -> float:
     if time is None:
         return received_at
-    if isinstance(time, int | float) and not isinstance(time, bool) and 0 <= time < 2**35:
-        return float(time)
+    seconds = _seconds(time)
+    if seconds is None or not 0 <= seconds < _END_OF_TIME:
+        message = "a time is RFC 3339 with its zone, or Unix seconds, from 1970 to 3058"
+        raise _wrong(f"{place}.time", "time", message)
+    return float(seconds)
+
+
+def _seconds(time: Any) -> int | float | None:
+    if isinstance(time, int | float):
+        return None if isinstance(time, bool) else time
     try:
         at = datetime.fromisoformat(time)
-        if at.tzinfo is not None:
-            return at.timestamp()
-    except (ValueError, TypeError):
-        pass
-    raise _wrong(f"{place}.time", "time", "a time is RFC 3339 with its zone, or Unix seconds")
+        return at.timestamp() if at.tzinfo is not None else None
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _too_many(limit: str) -> Invalid:
+    return _wrong("body", "too_many", f"at most {limit} a call; send it in parts")
 
 
 def _wrong(field: str, rule: str, message: str) -> Invalid:

@@ -31,6 +31,11 @@ async def find_series(
     return found
 
 
+async def count_series(session: AsyncSession, run_id: UUID) -> int:
+    query = select(func.count()).select_from(MetricSeries).where(MetricSeries.run_id == run_id)
+    return int(await session.scalar(query) or 0)
+
+
 async def list_series(session: AsyncSession, run_id: UUID) -> Sequence[MetricSeries]:
     """All series of a run by key."""
     query = select(MetricSeries).where(MetricSeries.run_id == run_id).order_by(MetricSeries.key)

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from app.api.schemas import Answer
 from app.metrics.columns import Floats
-from app.metrics.service import SeriesView
+from app.metrics.service import LoadedSeries, SeriesView
 from app.models import MetricSeries
 
 
@@ -62,6 +62,11 @@ class SeriesAnswer(Answer):
 
 class SeriesListAnswer(Answer):
     series: list[SeriesAnswer]
+
+    @classmethod
+    def drawn(cls, loaded: LoadedSeries, max_points: int) -> "SeriesListAnswer":
+        views = loaded.views(max_points)
+        return cls.model_construct(series=[SeriesAnswer.of(view, loaded.x) for view in views])
 
 
 class AcceptedAnswer(Answer):

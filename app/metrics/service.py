@@ -1,5 +1,6 @@
 """Metric series for charts and tables: whole, thinned, or only what is new since a cursor."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -8,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.errors import Invalid, Problem
 from app.metrics import repository
+from app.metrics.charts import HERO_KEY
 from app.metrics.ingest import MetricPoint, columns_of, ingest
 from app.metrics.repository import SolveCount
 from app.metrics.series import (
@@ -20,16 +22,25 @@ from app.metrics.summaries import SeriesSummary
 from app.models import MetricChunk, MetricSeries, Run, TrainingEvaluation
 
 __all__ = [
+    "LoadedSeries",
     "MetricPoint",
     "SeriesView",
     "SolveCount",
     "ingest",
     "list_series",
+    "load_series",
+    "push",
     "read_series",
 ]
 
-SOLVE_RATE = "skydeck/eval/solve_rate"
+SOLVE_RATE = HERO_KEY
 MAX_SERIES = 2_000
+MAX_POINTS = 2_000_000
+"""Stored points that one call may unpack, unless they are of a single series."""
+MAX_KEYS = 20_000
+"""Keys of a run that is fed by pushes; a log cannot say no, so it has no such limit."""
+# What the column of a count can hold.
+_LARGEST_COUNT = 2**31
 X_AXES = ("step", "time", "relative")
 
 
@@ -89,6 +100,17 @@ async def list_cursors(session: AsyncSession, run: Run) -> dict[str, str]:
     }
 
 
+async def push(session: AsyncSession, run: Run, attempt: int, points: Sequence[MetricPoint]) -> int:
+    """Stores points that somebody sends; returns how many. Raises `Invalid` beyond `MAX_KEYS`."""
+    await repository.lock_run(session, run.id)
+    keys = list({point.key for point in points})
+    known = await repository.find_series(session, [run.id], keys)
+    count = await repository.count_series(session, run.id) + len(keys) - len(known)
+    if len(known) < len(keys) and count > MAX_KEYS:
+        raise _invalid("key", f"a run has at most {MAX_KEYS:,} keys; no point was stored")
+    return await ingest(session, run.id, attempt, points)
+
+
 async def read_series(
     session: AsyncSession,
     runs: Sequence[Run],
@@ -102,8 +124,21 @@ async def read_series(
 
     `since` holds cursors of earlier answers: such a series comes with its new points alone, and
     not at all if there are none, unless an older point changed. Three queries however many series.
-    Raises `Invalid` for a cursor that is none, and beyond `MAX_SERIES` series.
+    Raises `Invalid` for a cursor that is none, and beyond `MAX_SERIES` or `MAX_POINTS`.
     """
+    loaded = await load_series(session, runs, keys, x=x, since=since)
+    return await asyncio.to_thread(loaded.views, max_points)
+
+
+async def load_series(
+    session: AsyncSession,
+    runs: Sequence[Run],
+    keys: Sequence[str],
+    *,
+    x: str = "step",
+    since: Sequence[str] = (),
+) -> "LoadedSeries":
+    """The first half of `read_series`: all that it wants from the database. Raises as it does."""
     if x not in X_AXES:
         raise _invalid("x", f"x is one of {', '.join(X_AXES)}")
     if len(runs) * len(keys) > MAX_SERIES:
@@ -112,18 +147,49 @@ async def read_series(
     cursors = {cursor.series_id: cursor for cursor in map(_parse_cursor, since)}
     news = [row for row in found if _is_news(row, cursors.get(str(row.id)))]
     fresh = await _new_points(session, news, cursors)
-    columns = fresh | await _all_points(session, [row for row in news if row.id not in fresh])
-    views = {
-        (row.run_id, row.key): _view(row, columns[row.id], row.id in fresh, max_points)
-        for row in news
-        if len(columns[row.id])
-    }
-    return [
-        _placed(views[run.id, key], run, x)
-        for run in runs
-        for key in keys
-        if (run.id, key) in views
-    ]
+    whole = [row for row in news if row.id not in fresh]
+    _limit_points(whole)
+    chunks = await repository.chunks_of(session, [(row.id, 0) for row in whole])
+    return LoadedSeries(runs, keys, x, news, fresh, chunks)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoadedSeries:
+    """Series as they are stored. No session is needed any more, nor the event loop."""
+
+    runs: Sequence[Run]
+    keys: Sequence[str]
+    x: str
+    rows: Sequence[MetricSeries]
+    fresh: dict[UUID, Columns]
+    chunks: dict[UUID, list[MetricChunk]]
+
+    def views(self, max_points: int) -> list[SeriesView]:
+        """What `read_series` gives. Takes seconds for millions of points: call it in a thread."""
+        found = {(row.run_id, row.key): row for row in self.rows}
+        placed = [
+            (run, row)
+            for run in self.runs
+            for key in self.keys
+            if (row := found.get((run.id, key)))
+        ]
+        return [
+            _placed(_view(row, columns, row.id in self.fresh, max_points), run, self.x)
+            for run, row in placed
+            if len(columns := self._columns(row))
+        ]
+
+    def _columns(self, row: MetricSeries) -> Columns:
+        if row.id in self.fresh:
+            return self.fresh[row.id]
+        return visible_points(columns_of(self.chunks.get(row.id, []))).columns
+
+
+def _limit_points(rows: Sequence[MetricSeries]) -> None:
+    count = sum(row.stored_count for row in rows)
+    if len(rows) > 1 and count > MAX_POINTS:
+        message = f"these series hold {count:,} points, at most {MAX_POINTS:,} are read at once"
+        raise _invalid("key", f"{message}: ask for fewer runs or keys")
 
 
 async def _new_points(
@@ -142,17 +208,18 @@ async def _new_points(
     chunks = await repository.chunks_of(
         session, [(series_id, cursor.stored_count) for series_id, cursor in places.items()]
     )
+    return await asyncio.to_thread(_continuing, places, chunks)
+
+
+def _continuing(
+    places: dict[UUID, _Cursor], chunks: dict[UUID, list[MetricChunk]]
+) -> dict[UUID, Columns]:
     found: dict[UUID, Columns] = {}
     for series_id, cursor in places.items():
         columns = _after(chunks.get(series_id, []), cursor.stored_count)
         if SeriesSummary(last_step=cursor.last_step).continues(columns):
             found[series_id] = columns
     return found
-
-
-async def _all_points(session: AsyncSession, rows: Sequence[MetricSeries]) -> dict[UUID, Columns]:
-    chunks = await repository.chunks_of(session, [(row.id, 0) for row in rows])
-    return {row.id: visible_points(columns_of(chunks.get(row.id, []))).columns for row in rows}
 
 
 def _after(chunks: list[MetricChunk], index: int) -> Columns:
@@ -196,9 +263,12 @@ def _is_news(series: MetricSeries, cursor: _Cursor | None) -> bool:
 def _parse_cursor(text: str) -> _Cursor:
     try:
         series_id, stored, attempt, last_step = text.split(":")
-        return _Cursor(str(UUID(series_id)), int(stored), int(attempt), int(last_step))
+        cursor = _Cursor(str(UUID(series_id)), int(stored), int(attempt), int(last_step))
+        if 0 <= cursor.stored_count < _LARGEST_COUNT:
+            return cursor
     except ValueError:
-        raise _invalid("since", "this cursor was not made by this list") from None
+        pass
+    raise _invalid("since", "this cursor was not made by this list")
 
 
 def _invalid(field: str, message: str) -> Invalid:

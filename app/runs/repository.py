@@ -104,13 +104,16 @@ async def count_runs(session: AsyncSession) -> int:
 
 
 async def queued_before(session: AsyncSession, run: Run) -> int:
-    """How many runs the cluster takes before this queued one: active and queued ones."""
+    """How many runs the cluster takes before this queued one: active and queued ones.
+
+    Whatever became of its row, a run that is under way takes its place.
+    """
     ahead = or_(
         Run.status.in_(_ACTIVE),
-        and_(Run.status == RunStatus.QUEUED, Run.id < run.id),
+        and_(Run.status == RunStatus.QUEUED, Run.deleted_at.is_(None), Run.id < run.id),
     )
     query = select(func.count(Run.id)).where(
-        Run.cluster_id == run.cluster_id, Run.deleted_at.is_(None), Run.id != run.id, ahead
+        Run.cluster_id == run.cluster_id, Run.id != run.id, ahead
     )
     return await session.scalar(query) or 0
 
@@ -120,7 +123,7 @@ async def active_by_cluster(session: AsyncSession) -> dict[UUID, int]:
     query = (
         select(Cluster.id, func.count(Run.id))
         .join(Run, Run.cluster_id == Cluster.id)
-        .where(Run.status.in_(_ACTIVE), Run.deleted_at.is_(None))
+        .where(Run.status.in_(_ACTIVE))
         .group_by(Cluster.id)
     )
     return {row[0]: row[1] for row in await session.execute(query)}

@@ -92,9 +92,8 @@ async def create_external(
         created_at=utcnow(),
     )
     session.add(frozen)
-    run = _new_run(home, frozen, actor=actor, name=name, tags=tags)
+    run = _new_run(home, frozen, actor=actor, name=name, tags=tags, status=RunStatus.RUNNING)
     run.origin = RunOrigin.EXTERNAL
-    run.status = RunStatus.RUNNING
     run.started_at = run.created_at
     run.due_at = None
     return await _store(session, run, frozen, actor)
@@ -163,7 +162,7 @@ async def summaries(
 
 
 async def queue_position(session: AsyncSession, run: Run) -> int | None:
-    """1 for the run that the cluster takes next; None if the run is not queued."""
+    """1 for the run that the cluster takes next while nothing runs; None if it is not queued."""
     if run.status is not RunStatus.QUEUED:
         return None
     return await repository.queued_before(session, run) + 1
@@ -295,7 +294,13 @@ async def _config_for(
 
 
 def _new_run(
-    experiment: Experiment, config: Config, *, actor: str, name: str | None, tags: Sequence[str]
+    experiment: Experiment,
+    config: Config,
+    *,
+    actor: str,
+    name: str | None,
+    tags: Sequence[str],
+    status: RunStatus = RunStatus.QUEUED,
 ) -> Run:
     now = utcnow()
     slug = new_slug("run")
@@ -307,7 +312,7 @@ def _new_run(
         experiment_id=experiment.id,
         config_id=config.id,
         origin=RunOrigin.SUBMITTED,
-        status=RunStatus.QUEUED,
+        status=status,
         desired_status=DesiredStatus.RUN,
         tags=experiments.checked_tags(tags),
         owner=actor,

@@ -1,12 +1,15 @@
 """The same key and body: the same answer. Another body: a conflict. Nothing made twice."""
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
 
+from app.clock import utcnow
 from app.db import Database
+from app.idempotency import service as keys
 from app.users.service import Scope
 from tests.api.helpers import V1, bearer, get, make_experiment, make_token, post, problem
 
@@ -66,3 +69,14 @@ async def test_a_key_has_a_length(api: httpx.AsyncClient, key: str) -> None:
         f"{V1}/runs/external", json={"name": "a"}, headers={"Idempotency-Key": key}
     )
     problem(answer, 422)
+
+
+async def test_keys_are_forgotten_after_a_day(api: httpx.AsyncClient, database: Database) -> None:
+    first = await post(api, "/runs/external", {"name": "a"}, headers=KEY)
+    now = utcnow()
+    async with database.write() as session:
+        assert await keys.forget_old(session, now + timedelta(hours=23)) == 0
+    assert await post(api, "/runs/external", {"name": "a"}, headers=KEY) == first
+    async with database.write() as session:
+        assert await keys.forget_old(session, now + timedelta(hours=25)) == 1
+    assert (await post(api, "/runs/external", {"name": "b"}, headers=KEY))["name"] == "b"

@@ -8,7 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
+from app.db import Database
+from app.metrics import service
 from tests.api.helpers import V1, get, make_external, post, problem
+from tests.queries import QueryCounter
 
 LINES = {"Content-Type": "application/x-ndjson"}
 
@@ -158,3 +161,52 @@ async def test_questions_that_make_no_sense(api: httpx.AsyncClient, query: Any) 
     await push(api, run, {"step": [1], "loss": [1]})
     params = {"run": run["id"], "key": "loss"} | query
     problem(await api.get(f"{V1}/series", params=params), 422)
+
+
+async def test_a_run_has_a_bounded_number_of_keys(
+    api: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "MAX_KEYS", 3)
+    run = await make_external(api)
+    assert await push(api, run, {"step": [1], "a": [1], "b": [1]}) == 2
+    path = f"{V1}/runs/{run['id']}/metrics"
+    problem(await api.post(path, json={"step": [2], "b": [2], "c": [2], "d": [2]}), 422)
+    assert len((await get(api, f"/runs/{run['id']}/metrics"))["items"]) == 2
+    assert await push(api, run, {"step": [2], "a": [2], "c": [2]}) == 2
+    assert await push(api, run, {"step": [3], "a": [3], "b": [3], "c": [3]}) == 3
+
+
+async def test_many_runs_cost_as_much_as_one(
+    api: httpx.AsyncClient, database: Database, count_queries: QueryCounter
+) -> None:
+    ids = []
+    for name in ("a", "b", "c"):
+        run = await make_external(api, name)
+        await push(api, run, {"step": [1, 2], "loss": [1, 2]})
+        ids.append(run["id"])
+    counts = []
+    for wanted in (ids[:1], list(reversed(ids))):
+        with count_queries(database) as counted:
+            answer = await get(api, "/series", run=wanted, key="loss")
+        assert [series["run"] for series in answer["series"]] == wanted
+        counts.append(counted.count)
+    assert counts[0] == counts[1]
+
+
+async def test_the_run_that_is_missing_is_named(api: httpx.AsyncClient) -> None:
+    run = await make_external(api)
+    query = {"run": [run["id"], "run-none"], "key": "loss"}
+    assert "run-none" in problem(await api.get(f"{V1}/series", params=query), 404)["detail"]
+
+
+async def test_points_that_are_too_many_for_one_call(
+    api: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "MAX_POINTS", 5)
+    run = await make_external(api)
+    await push(api, run, {"step": [1, 2, 3, 4], "a": [1, 2, 3, 4], "b": [1, 2, None, None]})
+    query = {"run": run["id"], "key": ["a", "b"]}
+    assert "6 points" in problem(await api.get(f"{V1}/series", params=query), 422)["detail"]
+    [alone] = (await get(api, "/series", run=run["id"], key="a"))["series"]
+    query["since"] = alone["cursor"]
+    assert (await api.get(f"{V1}/series", params=query)).status_code == 200

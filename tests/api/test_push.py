@@ -63,6 +63,44 @@ def test_all_shapes_say_the_same(rows: list[tuple[int, Any]]) -> None:
         assert {(p.key, p.time) for p in found} <= {("a", 5.0)}
 
 
+@pytest.mark.parametrize(
+    "time",
+    [
+        "9999-12-31T23:59:59-01:00",
+        "9999-12-31T23:59:59Z",
+        "0001-01-01T00:00:00+01:00",
+        "1969-12-31T23:59:59Z",
+        2**35,
+        10**400,
+        -1,
+        True,
+        float("nan"),
+        float("inf"),
+        "yesterday",
+        "2026-11-29T12:00:00",
+    ],
+)
+def test_times_that_cannot_be_shown(time: Any) -> None:
+    body = json.dumps({"points": [{"key": "a", "step": 1, "value": 1, "time": time}]}).encode()
+    with pytest.raises(Invalid, match="time"):
+        read_points(body, is_lines=False, received_at=0.0)
+
+
+@pytest.mark.parametrize("time", [0, 1.5, 2**35 - 1, "1970-01-01T00:00:00Z"])
+def test_times_at_the_edge(time: Any) -> None:
+    body = json.dumps({"points": [{"key": "a", "step": 1, "value": 1, "time": time}]}).encode()
+    [point] = read_points(body, is_lines=False, received_at=5.0)
+    assert point.time == (0 if isinstance(time, str) else time)
+
+
+def test_too_many_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(push, "MAX_KEYS", 2)
+    rows = {"step": [1], "a": [1], "b": [1]}
+    assert len(read_points(json.dumps(rows).encode(), is_lines=False, received_at=0.0)) == 2
+    with pytest.raises(Invalid, match="at most 2 keys"):
+        read_points(json.dumps(rows | {"c": [1]}).encode(), is_lines=False, received_at=0.0)
+
+
 def test_too_many_points(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(push, "MAX_POINTS", 2)
     body = json.dumps({"step": [1, 2, 3], "a": [1, 2, 3]}).encode()
