@@ -3,6 +3,7 @@
 import base64
 import binascii
 import json
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -12,6 +13,7 @@ from app.errors import Invalid, Problem
 
 T = TypeVar("T")
 MAX_LIMIT = 200
+_LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +40,9 @@ def decode_cursor(cursor: str, length: int) -> list[Any]:
     """The values that `encode_cursor` was given. Raises `Invalid` for anything else."""
     try:
         values = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-    except (binascii.Error, ValueError):
+    except (binascii.Error, ValueError, RecursionError):
         values = None
-    if not isinstance(values, list) or len(values) != length:
+    if not isinstance(values, list) or len(values) != length or not all(map(_is_plain, values)):
         raise _foreign()
     return values
 
@@ -51,6 +53,15 @@ def decode_id_cursor(cursor: str) -> UUID:
         return UUID(decode_cursor(cursor, 1)[0])
     except (ValueError, TypeError, AttributeError):
         raise _foreign() from None
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a database can compare with it: text without NUL and surrogates, a finite number."""
+    if isinstance(value, str):
+        return "\0" not in value and not any("\ud800" <= sign <= "\udfff" for sign in value)
+    if isinstance(value, int | float):
+        return -_LARGEST <= value <= _LARGEST
+    return value is None
 
 
 def _foreign() -> Invalid:

@@ -5,6 +5,7 @@ from typing import Any
 from fastapi import APIRouter, FastAPI
 
 from app.api import errors, health
+from app.api.plain_text import PlainAddresses
 from app.api.schemas import ProblemAnswer
 from app.clusters import api as clusters
 from app.evaluations import api as evaluations
@@ -33,6 +34,7 @@ def install(app: FastAPI) -> None:
     errors.install(app)
     app.include_router(health.router)
     app.include_router(_api())
+    app.add_middleware(PlainAddresses)
     app.add_middleware(RequestLog)
 
 
