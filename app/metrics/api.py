@@ -73,7 +73,12 @@ async def read_series(
     async with database.read() as session:
         found = await runs.get_many(session, list(dict.fromkeys(run)))
         loaded = await service.load_series(
-            session, found, list(dict.fromkeys(key)), x=x, since=since or ()
+            session,
+            found,
+            list(dict.fromkeys(key)),
+            x=x,
+            since=since or (),
+            max_stored=service.MAX_POINTS,
         )
     # In a thread, and with the session given back: this may be millions of points.
     return await asyncio.to_thread(SeriesListAnswer.drawn, loaded, max_points)

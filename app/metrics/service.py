@@ -36,7 +36,7 @@ __all__ = [
 SOLVE_RATE = HERO_KEY
 MAX_SERIES = 2_000
 MAX_POINTS = 2_000_000
-"""Stored points that one call may unpack, unless they are of a single series."""
+"""Stored points that one call of the API may unpack, unless they are of a single series."""
 MAX_KEYS = 20_000
 """Keys of a run that is fed by pushes; a log cannot say no, so it has no such limit."""
 # What the column of a count can hold.
@@ -124,7 +124,7 @@ async def read_series(
 
     `since` holds cursors of earlier answers: such a series comes with its new points alone, and
     not at all if there are none, unless an older point changed. Three queries however many series.
-    Raises `Invalid` for a cursor that is none, and beyond `MAX_SERIES` or `MAX_POINTS`.
+    Raises `Invalid` for a cursor that is none, and beyond `MAX_SERIES`.
     """
     loaded = await load_series(session, runs, keys, x=x, since=since)
     return await asyncio.to_thread(loaded.views, max_points)
@@ -137,8 +137,13 @@ async def load_series(
     *,
     x: str = "step",
     since: Sequence[str] = (),
+    max_stored: int | None = None,
 ) -> "LoadedSeries":
-    """The first half of `read_series`: all that it wants from the database. Raises as it does."""
+    """The first half of `read_series`: all that it wants from the database.
+
+    Raises as it does, and `Invalid` if more than `max_stored` points of several series must be
+    unpacked. A run's own page sets no such limit: it would lose its live charts.
+    """
     if x not in X_AXES:
         raise _invalid("x", f"x is one of {', '.join(X_AXES)}")
     if len(runs) * len(keys) > MAX_SERIES:
@@ -148,7 +153,8 @@ async def load_series(
     news = [row for row in found if _is_news(row, cursors.get(str(row.id)))]
     fresh = await _new_points(session, news, cursors)
     whole = [row for row in news if row.id not in fresh]
-    _limit_points(whole)
+    if max_stored is not None:
+        _limit_points(whole, max_stored)
     chunks = await repository.chunks_of(session, [(row.id, 0) for row in whole])
     return LoadedSeries(runs, keys, x, news, fresh, chunks)
 
@@ -185,10 +191,10 @@ class LoadedSeries:
         return visible_points(columns_of(self.chunks.get(row.id, []))).columns
 
 
-def _limit_points(rows: Sequence[MetricSeries]) -> None:
+def _limit_points(rows: Sequence[MetricSeries], limit: int) -> None:
     count = sum(row.stored_count for row in rows)
-    if len(rows) > 1 and count > MAX_POINTS:
-        message = f"these series hold {count:,} points, at most {MAX_POINTS:,} are read at once"
+    if len(rows) > 1 and count > limit:
+        message = f"these series hold {count:,} points, at most {limit:,} are read at once"
         raise _invalid("key", f"{message}: ask for fewer runs or keys")
 
 
