@@ -202,5 +202,5 @@ def _absolute(url: "URL") -> "URL":
 
 
 def _wrong_url(what: str) -> StartError:
-    wanted = "postgresql+asyncpg://USER:PASSWORD@HOST:PORT/NAME or sqlite:////FILE"
+    wanted = "postgresql+asyncpg:// or sqlite:///, as in docs/settings.md"
     return StartError(f"{PREFIX}DATABASE_URL {what}; wanted is {wanted}")
