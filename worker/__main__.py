@@ -13,6 +13,7 @@ from app.errors import StartError
 from app.observability.logging import configure as configure_logging
 from app.schema import require_current
 from app.settings import Settings, load_settings
+from worker.cleanup import keep_clean
 from worker.presence import stay_present
 from worker.reconciler import Loop, Reconciler
 from worker.reconcilers.attempts import AttemptsReconciler
@@ -47,6 +48,7 @@ async def _work(settings: Settings) -> None:
         log.info("worker started")
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(stay_present(database, stop))
+            tasks.create_task(keep_clean(database, gateways, stop))
             for loop in loops(settings, database, gateways):
                 tasks.create_task(loop.run(stop))
     finally:

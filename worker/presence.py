@@ -4,7 +4,6 @@ import asyncio
 import logging
 import os
 import socket
-from datetime import timedelta
 from uuid import UUID
 
 from sqlalchemy import delete, update
@@ -15,13 +14,12 @@ from app.ids import new_id
 from app.models import Worker
 
 SEEN_SECONDS = 5.0
-_FORGET_AFTER = timedelta(days=1)
 
 log = logging.getLogger(__name__)
 
 
 async def stay_present(database: Database, stop: asyncio.Event) -> None:
-    """Keeps this worker's row fresh until `stop`, then removes it; drops rows a day old."""
+    """Keeps this worker's row fresh until `stop`, then removes it."""
     worker_id = new_id()
     is_known = False
     while not stop.is_set():
@@ -41,7 +39,6 @@ async def stay_present(database: Database, stop: asyncio.Event) -> None:
 async def _arrive(database: Database, worker_id: UUID) -> None:
     now = utcnow()
     async with database.write() as session:
-        await session.execute(delete(Worker).where(Worker.seen_at < now - _FORGET_AFTER))
         session.add(
             Worker(
                 id=worker_id,

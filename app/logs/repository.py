@@ -22,6 +22,22 @@ async def find_newest_chunk(session: AsyncSession, stream_id: UUID) -> LogChunk 
     return await session.scalar(query.order_by(LogChunk.seq.desc()).limit(1))
 
 
+async def newest_chunks(
+    session: AsyncSession, stream_id: UUID, *, enough_bytes: int
+) -> Sequence[LogChunk]:
+    """The last chunks, newest first, until they hold `enough_bytes` or are all there are."""
+    query = (
+        select(LogChunk)
+        .join(LogStream, LogStream.id == LogChunk.stream_id)
+        .where(
+            LogChunk.stream_id == stream_id,
+            LogChunk.first_byte + LogChunk.n_bytes > LogStream.n_bytes - enough_bytes,
+        )
+        .order_by(LogChunk.seq.desc())
+    )
+    return (await session.scalars(query)).all()
+
+
 async def chunks_from_line(
     session: AsyncSession, stream_id: UUID, line: int, *, after_seq: int, limit: int
 ) -> Sequence[LogChunk]:

@@ -100,6 +100,14 @@ async def iter_bytes(database: Database, stream_id: UUID) -> AsyncIterator[bytes
         seq = rows[-1].seq
 
 
+async def read_tail(session: AsyncSession, stream_id: UUID, max_bytes: int) -> bytes:
+    """The last stored bytes, `max_bytes` of them at the most."""
+    found = b""
+    for chunk in await repository.newest_chunks(session, stream_id, enough_bytes=max_bytes):
+        found = chunks.unpack(chunk.payload) + found
+    return found[-max_bytes:]
+
+
 async def _run(scan: Scan, session: AsyncSession, stream_id: UUID) -> None:
     start, seq = scan.next_line, -1
     while not scan.is_full:

@@ -60,7 +60,8 @@ class MetricChunk(Base):
 class TrainingEvaluation(IdMixin, Base):
     """One evaluation that a run made while training, read from its dump.
 
-    `items` are `{seed, solved, passed, turns, reward}`, in the order of the eval set.
+    `items` are `{seed, solved, passed, turns, reward}`, in the order of the eval set; a reward that
+    is no finite number is None.
     """
 
     __tablename__ = "training_evaluation"
@@ -68,7 +69,7 @@ class TrainingEvaluation(IdMixin, Base):
 
     run_id: Mapped[UUID] = mapped_column(ForeignKey("run.id"))
     attempt_number: Mapped[int]
-    step: Mapped[int]
+    step: Mapped[int] = mapped_column(BigInteger)
     env_id: Mapped[str] = mapped_column(String(64))
     max_turns: Mapped[int | None]
     n: Mapped[int]

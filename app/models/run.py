@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.models.base import Base, IdMixin, LeaseMixin, text_enum
@@ -85,8 +85,8 @@ class Run(IdMixin, LeaseMixin, Base):
     ended_at: Mapped[datetime | None]
     deleted_at: Mapped[datetime | None]
     phase: Mapped[str | None] = mapped_column(String(100))
-    step: Mapped[int | None]
-    total_steps: Mapped[int | None]
+    step: Mapped[int | None] = mapped_column(BigInteger)
+    total_steps: Mapped[int | None] = mapped_column(BigInteger)
     seconds_per_step: Mapped[float | None]
     progress_at: Mapped[datetime | None]
 

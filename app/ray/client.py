@@ -71,7 +71,7 @@ class RayClient:
                 ),
                 submission_id,
             )
-        except (JobIdTaken, RayUnreachable) as error:
+        except (RayRefused, RayUnreachable) as error:
             return await self._existing(submission_id, entrypoint, error)
         return await self.get_job(submission_id)
 
@@ -113,11 +113,11 @@ class RayClient:
         await self._http.aclose()
 
     async def _existing(self, submission_id: str, entrypoint: str, cause: RayError) -> JobInfo:
-        """The job that a refused or unclear submit left behind, or the cause."""
-        try:
-            found = await self.find_job(submission_id)
-        except RayUnreachable:
-            raise cause from None
+        """The job that this or an earlier submit left behind, or the cause.
+
+        While nobody can tell, the outcome is open: `RayUnreachable`, never a refusal.
+        """
+        found = await self.find_job(submission_id)
         if found is None:
             raise cause
         if found.entrypoint != entrypoint:
@@ -136,7 +136,7 @@ class RayClient:
             raise RayNotSignedIn(self.address, has_token=self._has_token)
         if not answer.is_success:
             detail = wire.last_line(answer.text)
-            raise RayRefused(f"Ray answered {answer.status_code}: {detail}", detail=detail)
+            raise RayUnreachable(self.address, f"error {answer.status_code}: {detail}")
         try:
             return answer.json()
         except ValueError as error:

@@ -72,8 +72,11 @@ class EmbeddedHead:
                 f"{error.strerror or error}. Free space or fix the folder's permissions."
             ) from error
 
-    async def stop(self) -> None:
-        """Ends all processes of the head and its jobs, and no others."""
+    async def stop(self, *, job_seconds: float = 0.0) -> None:
+        """Ends all processes of the head and its jobs, and no others.
+
+        The jobs of runs are asked first, and have up to `job_seconds` to save their state.
+        """
         state = read_head_state(self._home)
         if state is None:
             return
@@ -82,6 +85,7 @@ class EmbeddedHead:
             write_head_state(
                 self._home, replace(state, phase=HeadPhase.STOPPED, message="stopping")
             )
+            await asyncio.to_thread(processes.end_runs, state, grace_seconds=job_seconds)
             await self._end(state)
             write_head_state(
                 self._home, replace(state, phase=HeadPhase.STOPPED, message="stopped", members=())

@@ -3,7 +3,7 @@
 RayError
 ├── RayUnreachable      no answer in time; `is_unclear` if a change may still have happened
 ├── RayNotSignedIn      the token is missing or wrong
-├── RayRefused          Ray answered and said no
+├── RayRefused          Ray answered a change and said no
 │   ├── JobNotFound     no job of that id on this cluster
 │   └── JobIdTaken      the id belongs to another job
 ├── RayVersionTooOld    the cluster speaks an older Jobs API
@@ -21,7 +21,10 @@ class RayError(SkydeckError):
 
 
 class RayUnreachable(RayError):
-    """No usable answer: not listening, cut off, or too slow. Whether a change was made is open."""
+    """No usable answer: not listening, cut off, too slow, or an error of its own on a read.
+
+    Whether a change was made is open.
+    """
 
     code = "ray_unreachable"
     status = 503

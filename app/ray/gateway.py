@@ -77,7 +77,10 @@ class ClusterInfo:
 
 
 class RayGateway(Protocol):
-    """A Ray cluster. Each call may raise `RayUnreachable` or `RayNotSignedIn`."""
+    """A Ray cluster. Each call may raise `RayUnreachable` or `RayNotSignedIn`.
+
+    Only a change can be refused: what a cluster in trouble answers to a read is no verdict.
+    """
 
     async def submit(
         self,
@@ -90,8 +93,8 @@ class RayGateway(Protocol):
         """Starts `entrypoint` (a shell command) under our id, or finds the job already there.
 
         Safe to repeat: the same id never starts twice. Raises `JobIdTaken` if the id belongs to
-        another entrypoint, `RayRefused` for values that Ray does not take. After `RayUnreachable`
-        the job may or may not exist: call again with the same id.
+        another entrypoint, `RayRefused` if Ray does not take it and has no such job either. After
+        `RayUnreachable` the job may or may not exist: call again with the same id.
         """
         ...
 

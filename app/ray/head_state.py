@@ -56,21 +56,22 @@ def ray_dir(home: Path) -> Path:
 
 
 def read_head_state(home: Path) -> HeadState | None:
-    """The state as last written, or None: no head was ever started here, or the file is not ours.
+    """The state as last written, or None: no head was ever started here, or the file cannot be
+    read or is not ours.
 
     The file may be older than the truth after a crash; `EmbeddedHead` checks it against processes.
     """
     try:
         return _from_json(json.loads(_state_file(home).read_text()))
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
 def read_head_token(home: Path) -> str | None:
-    """The token of the head last started, or None."""
+    """The token of the head last started, or None: there is none, or it cannot be read."""
     try:
         return _token_file(home).read_text().strip() or None
-    except FileNotFoundError:
+    except (OSError, ValueError):
         return None
 
 

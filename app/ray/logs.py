@@ -9,15 +9,15 @@ def job_log_path(session_dir: Path, submission_id: str) -> Path:
     return session_dir / "logs" / f"job-driver-{submission_id}.log"
 
 
-async def read_log_file(path: Path, *, offset: int, limit: int) -> bytes:
-    """Up to `limit` bytes from `offset`; empty at the end, or while there is no such file."""
+async def read_log_file(path: Path, *, offset: int, limit: int) -> bytes | None:
+    """Up to `limit` bytes from `offset`, empty at the end; None while there is no such file."""
     return await asyncio.to_thread(_read, path, offset, limit)
 
 
-def _read(path: Path, offset: int, limit: int) -> bytes:
+def _read(path: Path, offset: int, limit: int) -> bytes | None:
     try:
         with path.open("rb") as file:
             file.seek(offset)
             return file.read(limit)
     except FileNotFoundError:
-        return b""
+        return None

@@ -14,6 +14,8 @@ import psutil
 from app.ray.head_state import HeadState, Member
 
 MARKER = "RAY_EMBEDDED_HEAD"
+# In the environment of a run's job, and of nothing else on the head.
+RUN_VARIABLE = "SKYDECK_RUN_ID"
 # Start times are computed from the boot time, which moves a little when the clock is set.
 _START_SLACK_SECONDS = 2.0
 _KILL_SECONDS = 5.0
@@ -86,6 +88,17 @@ def end_all(state: HeadState, *, grace_seconds: float) -> None:
     psutil.wait_procs(left, timeout=_KILL_SECONDS)
 
 
+def end_runs(state: HeadState, *, grace_seconds: float) -> None:
+    """Sends SIGTERM to the jobs of runs and waits until they have ended, for a time at the most.
+
+    All processes of a job are asked: its shell ends at once, and passes nothing on.
+    """
+    jobs = [process for process in processes_of(state) if _has(process, RUN_VARIABLE)]
+    if grace_seconds > 0 and jobs:
+        _terminate(jobs)
+        psutil.wait_procs(jobs, timeout=grace_seconds)
+
+
 def _living(*groups: Iterable[psutil.Process]) -> list[psutil.Process]:
     merged = {process.pid: process for group in groups for process in group}
     return [process for process in merged.values() if is_alive(process)]
@@ -107,8 +120,14 @@ def _same(member: Member) -> psutil.Process | None:
 
 
 def _is_marked(process: psutil.Process, marker: str) -> bool:
+    return _has(process, MARKER, marker)
+
+
+def _has(process: psutil.Process, name: str, value: str | None = None) -> bool:
+    """Whether its environment holds the variable, with this value if one is given."""
     with suppress(psutil.Error, OSError):
-        return bool(process.environ().get(MARKER) == marker)
+        found = process.environ().get(name)
+        return found is not None and value in (None, found)
     return False
 
 

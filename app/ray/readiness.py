@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 
 from app.ray.client import RayClient
-from app.ray.errors import RayRefused, RayUnreachable
+from app.ray.errors import RayUnreachable
 from app.ray.gateway import ClusterInfo
 from app.ray.head_launch import NODE_ADDRESS
 from app.ray.head_state import HeadState
@@ -28,7 +28,7 @@ async def look(state: HeadState, client: RayClient) -> Progress:
         return Progress("starting Ray head")
     try:
         cluster, nodes = await client.cluster(), await client.nodes()
-    except (RayUnreachable, RayRefused):
+    except RayUnreachable:
         return Progress("waiting for dashboard")
     is_complete = [node.is_alive for node in nodes] == [True] and _is_current(state)
     if not is_complete or not await _has_agent(state):

@@ -40,9 +40,9 @@ def node_list(body: Mapping[str, Any]) -> list[NodeInfo]:
 
 
 def last_line(text: str) -> str:
-    """The last line that says something: of a traceback, the error itself."""
-    lines = [line.strip() for line in text.splitlines()]
-    return next((line for line in reversed(lines) if len(line) > 1), "")
+    """The last line that says something, of a traceback the error; cut at 500 characters."""
+    lines = [line.strip() for line in text.replace("\0", "").splitlines()]
+    return next((line[:500] for line in reversed(lines) if len(line) > 1), "")
 
 
 def _node(row: Mapping[str, Any]) -> NodeInfo:

@@ -7,10 +7,15 @@ up ── web      pages and API; inherits the listening socket, so that no visi
 """
 
 import asyncio
+import json
 import logging
+import os
 import signal
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -26,7 +31,10 @@ from app.up.service import Service
 
 _PROBE_SECONDS = 2.0
 _PROBE_PAUSE = 0.2
+# What a trainer has for its last checkpoint, after which Ctrl-C would take too long.
+_JOB_SECONDS = 8.0
 _HEAD_PAUSE, _LONGEST_HEAD_PAUSE = 1.0, 60.0
+UP_FILE = "up.json"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 log = logging.getLogger("up")
@@ -40,14 +48,32 @@ def run(settings: Settings) -> None:
     make_home(settings.home)
     with locked(settings.home), listen(settings.host, settings.port) as listener:
         configure_logging(settings.log_level, settings.log_format)
-        asyncio.run(_Supervisor(settings, listener).run())
+        url = _url(settings.host, listener.getsockname()[1])
+        with _announced(settings.home, url):
+            asyncio.run(_Supervisor(settings, listener, url).run())
+
+
+@contextmanager
+def _announced(home: Path, url: str) -> Iterator[None]:
+    """`<home>/up.json` tells other commands `{"url", "pid"}` while this process lives."""
+    file = home / UP_FILE
+    try:
+        file.unlink(missing_ok=True)
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+            json.dump({"url": url, "pid": os.getpid()}, out)
+    except OSError as error:
+        raise StartError(f"{file} cannot be written ({error.strerror})") from None
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
 
 
 class _Supervisor:
-    def __init__(self, settings: Settings, listener: socket.socket) -> None:
+    def __init__(self, settings: Settings, listener: socket.socket, url: str) -> None:
         self._settings = settings
         self._environ = child_environment(settings)
-        self._url = _url(settings.host, listener.getsockname()[1])
+        self._url = url
         self._is_ready = asyncio.Event()
         web = ("-m", "app.up.serve", str(listener.fileno()))
         self._web = Service("web", web, environ=self._environ, files=[listener.fileno()])
@@ -130,7 +156,7 @@ class _Supervisor:
     async def _stop_head(self) -> None:
         if self._head is not None:
             try:
-                await self._head.stop()
+                await self._head.stop(job_seconds=_JOB_SECONDS)
             except (HeadStartError, OSError) as error:
                 log.error("Ray head could not be stopped: %s", error)
 

@@ -8,6 +8,7 @@ from typing import Any
 from app.models import ClusterKind
 from app.ray.errors import JobIdTaken, JobNotFound, RayError, RayRefused
 from app.ray.gateway import ClusterInfo, JobInfo, JobStatus, NodeInfo, check_submission_id
+from app.ray.logs import job_log_path
 
 NODE = NodeInfo(
     node_id="a" * 56,
@@ -27,8 +28,9 @@ NODE = NodeInfo(
 class FakeGateway:
     """Tests move jobs along with `start` and `finish`.
 
-    `trouble` is raised by each call while set, `refusal` by submits. `submitted` lists the ids of
-    jobs that were really started. A stop of a pending job says yes and does nothing.
+    `trouble` is raised by each call while set, `refusal` by submits of new jobs. `submitted` lists
+    the ids of jobs that were really started. A stop of a pending job says yes and does nothing.
+    Where `session_dir` exists, a job that starts opens its log file there.
     """
 
     session_name: str = "session_1"
@@ -45,6 +47,10 @@ class FakeGateway:
 
     def start(self, submission_id: str) -> None:
         self._set(submission_id, status=JobStatus.RUNNING)
+        if self.session_dir is not None and self.session_dir.is_dir():
+            file = job_log_path(self.session_dir, submission_id)
+            file.parent.mkdir(exist_ok=True)
+            file.touch()
 
     def finish(self, submission_id: str, status: JobStatus, **fields: Any) -> None:
         self._set(submission_id, status=status, **fields)
@@ -64,9 +70,9 @@ class FakeGateway:
     ) -> JobInfo:
         self._check()
         check_submission_id(submission_id)
-        if self.refusal is not None:
-            raise self.refusal
         found = self.jobs.get(submission_id)
+        if found is None and self.refusal is not None:
+            raise self.refusal
         if found is not None:
             if found.entrypoint != entrypoint:
                 raise JobIdTaken(submission_id)

@@ -21,7 +21,8 @@ FINAL = ("SUCCEEDED", "FAILED", "STOPPED")
 class FakeRay:
     """State of the pretended head; tests move jobs along with `start` and `finish`.
 
-    `hold_submits` records jobs but never answers, as a head that hangs.
+    `hold_submits` records jobs but never answers, as a head that hangs. Requests by a method in
+    `failing` are a 503, as while the head's own store is away.
     """
 
     def __init__(self, *, token: str | None = "secret") -> None:
@@ -31,6 +32,7 @@ class FakeRay:
         self.jobs: dict[str, dict[str, Any]] = {}
         self.requests: list[tuple[str, str]] = []
         self.hold_submits = False
+        self.failing: set[str] = set()
         self.address = ""
         self._clock = itertools.count(1_795_975_200_000, 1000)
         self._released = asyncio.Event()
@@ -87,6 +89,8 @@ class FakeRay:
         if request.method != "GET" and _is_browser(request):
             text = f"'{request.method}' method not allowed for browser traffic."
             return PlainTextResponse(text, 405)
+        if request.method in self.failing:
+            return _traceback(503, "RuntimeError: no GCS")
         answer: Response = await call_next(request)
         return answer
 

@@ -88,6 +88,15 @@ async def test_an_open_last_line_is_shown_and_grows(database: Database) -> None:
         assert [(line.number, line.text) for line in page.lines] == [(2, "second")]
 
 
+async def test_the_tail_is_the_end_of_what_is_stored(database: Database) -> None:
+    _, stream = await a_stream(database)
+    data = bytes(range(256)) * 2_000
+    await append(database, stream, pieces(data, 100_000))
+    async with database.read() as session:
+        assert await service.read_tail(session, stream.id, 300_000) == data[-300_000:]
+        assert await service.read_tail(session, stream.id, 10**9) == data
+
+
 async def test_search_sees_through_colours_and_case(database: Database) -> None:
     run, stream = await a_stream(database)
     await append(database, stream, [b"a\nStep \x1b[32m7\x1b[0m of 9\nb\n"])

@@ -1,6 +1,7 @@
 """The real client, over a real socket, against the fake dashboard."""
 
 from collections.abc import AsyncIterator
+from functools import partial
 
 import httpx
 import pytest
@@ -98,6 +99,27 @@ async def test_bad_ids_never_leave_us(client: RayGateway, fake: FakeRay, bad: st
     with pytest.raises(ValueError, match="not a submission id"):
         await client.submit(submission_id=bad, entrypoint="true")
     assert fake.requests == []
+
+
+async def test_trouble_on_a_read_refuses_nothing(client: RayGateway, fake: FakeRay) -> None:
+    fake.failing = {"GET"}
+    for read in (client.cluster, client.nodes, partial(client.find_job, "job")):
+        with pytest.raises(RayUnreachable, match="error 503: RuntimeError: no GCS"):
+            await read()
+
+
+async def test_a_refused_submit_is_none_while_an_earlier_one_is_running(
+    client: RayGateway, fake: FakeRay
+) -> None:
+    await client.submit(submission_id="job", entrypoint="true")
+    fake.failing = {"POST"}
+    found = await client.submit(submission_id="job", entrypoint="true")
+    assert found.submission_id == "job"
+    with pytest.raises(RayRefused, match="no GCS"):
+        await client.submit(submission_id="other", entrypoint="true")
+    fake.failing = {"POST", "GET"}
+    with pytest.raises(RayUnreachable):
+        await client.submit(submission_id="other", entrypoint="true")
 
 
 async def test_a_refusal_tells_rays_last_line(client: RayGateway) -> None:

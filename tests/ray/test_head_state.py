@@ -30,6 +30,21 @@ def test_a_state_is_read_as_written(home: Path) -> None:
     assert read_head_state(home) == replace(written, leader=None, session_dir=None)
 
 
+def test_what_cannot_be_read_is_none(home: Path) -> None:
+    (home / "ray").rmdir()
+    (home / "ray").touch()
+    assert (read_head_state(home), read_head_token(home)) == (None, None)
+    (home / "ray").unlink()
+    for name in ("head.json", "token"):
+        (home / "ray" / name).mkdir(parents=True)
+    assert (read_head_state(home), read_head_token(home)) == (None, None)
+
+
+def test_a_token_that_is_no_text_is_none(home: Path) -> None:
+    (home / "ray" / "token").write_bytes(b"\xff\xfe")
+    assert read_head_token(home) is None
+
+
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"phase": "odd"}', "null"])
 def test_a_broken_file_is_no_state(home: Path, content: str) -> None:
     (ray_dir(home) / "head.json").write_text(content)

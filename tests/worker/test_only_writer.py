@@ -8,11 +8,7 @@ import re
 from app.settings import ROOT
 
 ASSIGNED = re.compile(r"^\s*(?:\w*(?:run|attempt))\.status(?:: \w+)? = ", re.MULTILINE)
-ALLOWED = {
-    "app/runs/states.py": 2,
-    # An external run is made running: its row is new, and its first event says so.
-    "app/runs/service.py": 1,
-}
+ALLOWED = {"app/runs/states.py": 2}
 
 
 def test_no_other_module_assigns_a_status() -> None:

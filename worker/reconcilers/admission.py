@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.models import Cluster, ClusterStatus, Run, RunStatus
-
-_ACTIVE = (RunStatus.SUBMITTING, RunStatus.PENDING, RunStatus.RUNNING, RunStatus.STOPPING)
+from app.models import Cluster, ClusterStatus, Run
+from app.runs import service as runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +25,8 @@ async def find_wait(session: AsyncSession, run: Run) -> Wait | None:
     """
     query = select(Cluster).where(Cluster.id == run.cluster_id).with_for_update()
     cluster = (await session.scalars(query)).one()
-    active = await _count(session, run, Run.status.in_(_ACTIVE))
-    earlier = await _count(session, run, Run.status == RunStatus.QUEUED, Run.id < run.id)
-    position = active + earlier + 1
+    position = await runs.queue_position(session, run)
+    assert position is not None
     if cluster.status is not ClusterStatus.READY:
         what = f"cluster {cluster.name} to be ready (it is {cluster.status})"
     elif position > cluster.max_running_runs:
@@ -36,9 +34,3 @@ async def find_wait(session: AsyncSession, run: Run) -> Wait | None:
     else:
         return None
     return Wait(f"waits for {what}, position {position}", position)
-
-
-async def _count(session: AsyncSession, run: Run, *conditions: ColumnElement[bool]) -> int:
-    others = (Run.cluster_id == run.cluster_id, Run.id != run.id, Run.deleted_at.is_(None))
-    query = select(func.count(Run.id)).where(*others, *conditions)
-    return await session.scalar(query) or 0

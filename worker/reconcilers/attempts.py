@@ -8,6 +8,7 @@ last byte, so that whoever waits for `succeeded` then reads final numbers.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import select
@@ -15,7 +16,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import selectinload
 
 from app.db import ReadSession, WriteSession
+from app.errors import SkydeckError
 from app.ids import new_id
+from app.logs import service as logs
+from app.logs.parsers.diagnosis import MAX_TAIL_BYTES
 from app.models import (
     Attempt,
     AttemptStatus,
@@ -25,19 +29,20 @@ from app.models import (
     Run,
     RunStatus,
 )
-from app.ray.errors import JobIdTaken, RayError, RayRefused
+from app.ray.errors import RayError, RayRefused
 from app.ray.gateway import JobInfo, JobStatus, RayGateway
 from app.runs.states import ATTEMPT_ENDED, ENDED
 from worker.reconciler import Reconciler
 from worker.reconcilers import conditions, failures
 from worker.reconcilers.admission import find_wait
+from worker.reconcilers.failures import Refusal
 from worker.reconcilers.gateways import Gateways
-from worker.reconcilers.job import Job, job_of, submission_id, write_files
+from worker.reconcilers.job import job_of, submission_id, write_files
+from worker.reconcilers.logs import LOG_WAIT
 from worker.reconcilers.moves import move, move_attempt
 
-# How long the end of a run waits for the end of its log; the log may be gone with its head.
-LOG_WAIT = timedelta(seconds=60)
-# Ray refuses jobs for a while after its start, or under load, until an agent has registered.
+# Ray refuses jobs for a while after its start, or under load, until an agent has registered; a
+# full disk may get room.
 SUBMIT_PATIENCE = timedelta(seconds=90)
 # Far back in the queue, nothing changes from second to second.
 _SLOWEST_POLLS = 5
@@ -53,13 +58,19 @@ _OF_JOB = {
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A run, and the job of its attempt that has not ended; `job` None: nothing to ask Ray."""
+    """A run with its config, and its newest attempt; `cluster` None: nothing to ask Ray."""
 
-    run_id: UUID
-    wants_stop: bool
-    is_submitting: bool = False
-    job: Job | None = None
+    run: Run
+    attempt: Attempt | None = None
     cluster: tuple[ClusterKind, str] | None = None
+
+    @property
+    def wants_stop(self) -> bool:
+        return self.run.desired_status is DesiredStatus.STOP
+
+    @property
+    def is_submitting(self) -> bool:
+        return self.attempt is not None and self.attempt.status is AttemptStatus.SUBMITTING
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +78,13 @@ class Sighting:
     """What Ray said. All None: it was not asked, or was and has no such job.
 
     `session`: the head's session, asked for while submitting and when it knew no such job.
-    `refusal`: it does not take the job. `trouble`: no answer, so nothing is known.
+    `refusal`: there is no job, and none can be made. `trouble`: no usable answer, so nothing is
+    known.
     """
 
     job: JobInfo | None = None
     session: str | None = None
-    refusal: RayRefused | None = None
+    refusal: Refusal | None = None
     trouble: RayError | None = None
 
 
@@ -89,35 +101,26 @@ class AttemptsReconciler(Reconciler[Subject, Sighting]):
     async def load(self, session: ReadSession, row_id: UUID) -> Subject:
         options = [selectinload(Run.config), selectinload(Run.cluster)]
         run = await session.get_one(Run, row_id, options=options)
-        wants_stop = run.desired_status is DesiredStatus.STOP
         attempt = await _newest_attempt(session, run)
         if attempt is None or attempt.status in ATTEMPT_ENDED or run.cluster is None:
-            return Subject(run.id, wants_stop)
-        return Subject(
-            run.id,
-            wants_stop,
-            is_submitting=attempt.status is AttemptStatus.SUBMITTING,
-            job=job_of(run, attempt, self._runs_dir),
-            cluster=(run.cluster.kind, run.cluster.address),
-        )
+            return Subject(run)
+        return Subject(run, attempt, (run.cluster.kind, run.cluster.address))
 
     async def observe(self, subject: Subject) -> Sighting:
-        if subject.job is None or subject.cluster is None:
+        if subject.attempt is None or subject.cluster is None:
             return Sighting()
         try:
             gateway = self._gateways.get(*subject.cluster)
             if subject.is_submitting and not subject.wants_stop:
-                return await _submit(gateway, subject.job)
-            return await _look(gateway, subject.job, subject)
-        except RayRefused as refusal:
-            return Sighting(refusal=refusal)
+                return await _submit(gateway, subject.run, subject.attempt, self._runs_dir)
+            return await _look(gateway, subject, subject.attempt.submission_id)
         except RayError as trouble:
             return Sighting(trouble=trouble)
 
     async def apply(
         self, session: WriteSession, subject: Subject, observed: Sighting, *, now: datetime
     ) -> datetime | None:
-        run = await session.get_one(Run, subject.run_id)
+        run = await session.get_one(Run, subject.run.id)
         if run.status in ENDED:
             return None
         if run.status is RunStatus.QUEUED:
@@ -128,7 +131,7 @@ class AttemptsReconciler(Reconciler[Subject, Sighting]):
             self._note_trouble(run, observed, now)
             _follow(session, run, attempt, subject=subject, observed=observed, now=now)
         if attempt.status in ATTEMPT_ENDED and await _log_is_done(session, attempt, now):
-            _end(session, run, attempt, now)
+            await _end(session, run, attempt, now)
             return None
         return now + self._poll
 
@@ -152,30 +155,45 @@ class AttemptsReconciler(Reconciler[Subject, Sighting]):
             conditions.raise_condition(run, conditions.UNREACHABLE, message, at=now)
 
 
-async def _submit(gateway: RayGateway, job: Job) -> Sighting:
+async def _submit(gateway: RayGateway, run: Run, attempt: Attempt, runs_dir: Path) -> Sighting:
+    """Only the submit itself can be refused; every other error of Ray leaves things open."""
+    try:
+        job = job_of(run, attempt, runs_dir)
+    except (SkydeckError, KeyError, TypeError, ValueError) as error:
+        return await _unless_there(gateway, attempt, failures.not_built(error))
     try:
         await write_files(job)
     except OSError as error:
-        message = f"The run's folder {job.folder} cannot be written ({error.strerror})"
-        raise RayRefused(message, detail=str(error)) from error
+        return await _unless_there(gateway, attempt, failures.not_written(job.folder, error))
     session = (await gateway.cluster()).session_name
-    found = await gateway.submit(
-        submission_id=job.submission_id,
-        entrypoint=job.entrypoint,
-        env_vars=job.environment,
-        metadata=job.metadata,
-    )
+    try:
+        found = await gateway.submit(
+            submission_id=job.submission_id,
+            entrypoint=job.entrypoint,
+            env_vars=job.environment,
+            metadata=job.metadata,
+        )
+    except RayRefused as refusal:
+        return Sighting(refusal=failures.refused_by_ray(refusal))
     return Sighting(job=found, session=session)
 
 
-async def _look(gateway: RayGateway, job: Job, subject: Subject) -> Sighting:
-    found = await gateway.find_job(job.submission_id)
+async def _unless_there(gateway: RayGateway, attempt: Attempt, refusal: Refusal) -> Sighting:
+    """A refusal of ours, unless an earlier submit went through, with a worker that died then."""
+    found = await gateway.find_job(attempt.submission_id)
+    if found is None:
+        return Sighting(refusal=refusal)
+    return Sighting(job=found, session=(await gateway.cluster()).session_name)
+
+
+async def _look(gateway: RayGateway, subject: Subject, submission_id: str) -> Sighting:
+    found = await gateway.find_job(submission_id)
     session = None
     if found is None or subject.is_submitting:
         session = (await gateway.cluster()).session_name
     if found is not None and subject.wants_stop and not found.status.is_final:
         # Asked at each look: Ray says yes to a stop of a pending job, and forgets it.
-        await gateway.stop(job.submission_id)
+        await gateway.stop(submission_id)
     return Sighting(job=found, session=session)
 
 
@@ -187,6 +205,7 @@ async def _newest_attempt(session: AsyncSession, run: Run) -> Attempt | None:
 async def _start_attempt(session: WriteSession, run: Run, now: datetime) -> None:
     """Commits to the submission id before anything is submitted under it."""
     before = await _newest_attempt(session, run)
+    conditions.clear_condition(run, conditions.LOG_LOST)
     number = before.number + 1 if before else 1
     attempt = Attempt(
         id=new_id(),
@@ -233,6 +252,7 @@ def _seen(
     job = observed.job
     assert job is not None
     if attempt.status is AttemptStatus.SUBMITTING:
+        conditions.clear_condition(run, conditions.NOT_SUBMITTED)
         attempt.ray_session = observed.session
         session.add(_log_of(run, attempt, now))
     attempt.exit_code = job.driver_exit_code
@@ -265,14 +285,14 @@ def _missing(
 
 
 def _refused(
-    session: WriteSession, run: Run, attempt: Attempt, *, refusal: RayRefused, now: datetime
+    session: WriteSession, run: Run, attempt: Attempt, *, refusal: Refusal, now: datetime
 ) -> None:
-    is_early = now < attempt.created_at + SUBMIT_PATIENCE and not isinstance(refusal, JobIdTaken)
-    if attempt.status is not AttemptStatus.SUBMITTING or is_early:
-        run.status_reason = refusal.message
-        return
-    attempt.failure = failures.job_refused(refusal)
-    move_attempt(session, run, attempt, AttemptStatus.FAILED, at=now, reason="refused")
+    kind = conditions.NOT_SUBMITTED
+    conditions.raise_condition(run, kind, refusal.message, at=now)
+    run.status_reason = refusal.message
+    if refusal.is_final or conditions.is_older(run, kind, SUBMIT_PATIENCE, now=now):
+        attempt.failure = refusal.failure
+        move_attempt(session, run, attempt, AttemptStatus.FAILED, at=now, reason="refused")
 
 
 def _log_of(run: Run, attempt: Attempt, now: datetime) -> LogStream:
@@ -286,7 +306,7 @@ def _log_of(run: Run, attempt: Attempt, now: datetime) -> LogStream:
 
 
 async def _log_is_done(session: WriteSession, attempt: Attempt, now: datetime) -> bool:
-    stream = await session.scalar(select(LogStream).where(LogStream.attempt_id == attempt.id))
+    stream = await _log_of_attempt(session, attempt)
     if stream is None or stream.is_complete:
         return True
     # A long log takes its time; one of which nothing more comes must not hold its run for ever.
@@ -294,8 +314,26 @@ async def _log_is_done(session: WriteSession, attempt: Attempt, now: datetime) -
     return now > max(moment for moment in moments if moment is not None) + LOG_WAIT
 
 
-def _end(session: WriteSession, run: Run, attempt: Attempt, now: datetime) -> None:
+async def _end(session: WriteSession, run: Run, attempt: Attempt, now: datetime) -> None:
+    if attempt.status is AttemptStatus.FAILED and attempt.ray_session is not None:
+        attempt.failure = await _final_failure(session, attempt)
     message = attempt.failure["message"] if attempt.failure else ""
-    conditions.clear_condition(run, conditions.UNREACHABLE)
+    for kind in (conditions.UNREACHABLE, conditions.NOT_SUBMITTED):
+        conditions.clear_condition(run, kind)
     reason = "attempt_ended"
     move(session, run, RunStatus(attempt.status), at=now, reason=reason, message=message)
+
+
+async def _final_failure(session: WriteSession, attempt: Attempt) -> dict[str, Any] | None:
+    """What the whole log says of a job that ran; until then Ray's own words had to do."""
+    stream = await _log_of_attempt(session, attempt)
+    if stream is None or attempt.failure is None:
+        return attempt.failure
+    tail = await logs.read_tail(session, stream.id, MAX_TAIL_BYTES)
+    return failures.from_log(attempt.failure, tail, exit_code=attempt.exit_code)
+
+
+async def _log_of_attempt(session: WriteSession, attempt: Attempt) -> LogStream | None:
+    query = select(LogStream).where(LogStream.attempt_id == attempt.id)
+    found: LogStream | None = await session.scalar(query)
+    return found

@@ -1,11 +1,13 @@
 """What is said beside a run's status: `{kind, since, message}`, at most one of a kind."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from app.models import Run
 
 UNREACHABLE = "unreachable"
+NOT_SUBMITTED = "not_submitted"
+LOG_LOST = "log_lost"
 
 
 def raise_condition(run: Run, kind: str, message: str, *, at: datetime) -> None:
@@ -19,6 +21,12 @@ def clear_condition(run: Run, kind: str) -> None:
     """Stops saying it; fine if nobody did."""
     if _find(run, kind):
         _put(run, kind, None)
+
+
+def is_older(run: Run, kind: str, age: timedelta, *, now: datetime) -> bool:
+    """Whether it has been said for `age`."""
+    found = _find(run, kind)
+    return found is not None and now >= datetime.fromisoformat(found["since"]) + age
 
 
 def _find(run: Run, kind: str) -> dict[str, Any] | None:

@@ -9,9 +9,12 @@ from uuid import UUID
 
 from app.ids import new_id
 from app.logs.parsers.eval_dump import EvalDump, parse_eval_dump
+from app.logs.parsers.records import storable
 from app.models import TrainingEvaluation
 
 MAX_BYTES = 64 * 1024 * 1024
+# What the column of paths holds.
+MAX_PATH_CHARS = 1_000
 
 log = logging.getLogger(__name__)
 
@@ -64,17 +67,32 @@ def read_evaluation(path: str, *, step: int, folder: Path, time: float | None) -
     The path comes from a log, in which a job may print anything: it must lie in the run's folder
     and be a plain file of bounded size.
     """
-    file = (folder / path).resolve()
-    if not file.is_relative_to(folder.resolve()):
-        log.warning("evaluation dump outside of the run's folder is not read: %s", file)
-        return None
     try:
-        found = file.stat()
-        if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_BYTES:
-            log.warning("evaluation dump is no file of at most %d bytes: %s", MAX_BYTES, file)
-            return None
-        dump = parse_eval_dump(file.read_bytes())
-    except OSError as error:
-        log.warning("evaluation dump cannot be read: %s: %s", file, error)
+        file = _file_in(folder, path)
+        dump = parse_eval_dump(_read(file))
+    # RuntimeError: links that lead in a circle (Python before 3.13).
+    except (OSError, RuntimeError, _Unfit) as error:
+        log.warning("evaluation dump is not read: %.200s: %s", path, error)
         return None
     return Evaluation(step, str(file), dump, time) if dump.episodes else None
+
+
+class _Unfit(Exception):
+    """A path that a job may print and that is none of a dump."""
+
+
+def _file_in(folder: Path, path: str) -> Path:
+    file = (folder / path).resolve()
+    if not file.is_relative_to(folder.resolve()):
+        raise _Unfit("it lies outside of the run's folder")
+    if len(str(file)) > MAX_PATH_CHARS or storable(str(file)) != str(file):
+        raise _Unfit(f"its path has over {MAX_PATH_CHARS} characters, or is no text")
+    return file
+
+
+def _read(file: Path) -> bytes:
+    found = file.stat()
+    if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_BYTES:
+        raise _Unfit(f"it is no file of at most {MAX_BYTES} bytes")
+    with file.open("rb") as opened:
+        return opened.read(MAX_BYTES)

@@ -1,56 +1,100 @@
 """Why an attempt did not succeed, as pages show it: `{class, message, evidence, hint}`."""
 
+import errno
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from app.logs import ansi
-from app.ray.errors import RayRefused
+from app.errors import SkydeckError
+from app.logs.parsers.diagnosis import Failure, FailureClass, diagnose
+from app.logs.parsers.records import storable
+from app.ray.errors import JobIdTaken, RayRefused
 from app.ray.gateway import JobInfo
 
-_EVIDENCE_LINES = 10
-_EVIDENCE_CHARS = 2_000
 _RESUME = "Resume the run: it goes on from its newest checkpoint."
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A job that cannot be submitted, and the failure it ends with unless that changes in time.
+
+    `is_final`: it will not change.
+    """
+
+    failure: dict[str, Any]
+    is_final: bool = False
+
+    @property
+    def message(self) -> str:
+        return str(self.failure["message"])
+
+
+def refused_by_ray(refusal: RayRefused) -> Refusal:
+    """Ray did not take the job."""
+    hint = "Check the cluster's page, then resume the run."
+    failure = _failure("submission_refused", refusal.message, [refusal.detail], hint)
+    return Refusal(failure, is_final=isinstance(refusal, JobIdTaken))
+
+
+def not_built(error: Exception) -> Refusal:
+    """The run's config and recipe give no job, as after an upgrade that dropped the recipe."""
+    said = error.message if isinstance(error, SkydeckError) else f"{type(error).__name__}: {error}"
+    message = f"The job could not be made from the run's configuration: {said}"
+    hint = "Launch a new run from the recipes that this version offers."
+    return Refusal(_failure(FailureClass.CONFIG_ERROR, message, [], hint))
+
+
+def not_written(folder: Path, error: OSError) -> Refusal:
+    """The job's files could not be put into the run's folder."""
+    reason = error.strerror or str(error)
+    if error.errno in _FULL:
+        kind, message = FailureClass.DISK_FULL.value, f"The disk of {folder} is full ({reason})"
+        hint = "Free space there, then resume the run."
+    else:
+        kind = "folder_unwritable"
+        message = f"The run's folder {folder} cannot be written ({reason})"
+        hint = "Fix its permissions, then resume the run."
+    return Refusal(_failure(kind, message, [str(error)], hint))
 
 
 def job_failed(job: JobInfo) -> dict[str, Any]:
-    """The job's program ended with an error, or could not be started."""
-    if job.error_type and job.driver_exit_code is None:
-        message = f"Ray could not run the job ({job.error_type})"
-    else:
-        message = f"The job ended with {_exit(job.driver_exit_code)}"
-    return _failure("job_failed", message, _tail(job.message), "Its log says why, near the end.")
+    """The job's program ended with an error, by what Ray says, which quotes the log's end."""
+    quoted = job.message.encode("utf-8", "replace")
+    found = diagnose(quoted, exit_code=job.driver_exit_code, message=job.message)
+    failure = _diagnosed(found)
+    if found.failure_class is FailureClass.UNKNOWN and job.error_type and not job.driver_exit_code:
+        failure["message"] = f"Ray could not run the job ({storable(job.error_type)})"
+    return failure
 
 
-def job_refused(refusal: RayRefused) -> dict[str, Any]:
-    """Ray did not take the job."""
-    hint = "Check the cluster's page, then resume the run."
-    return _failure("submission_refused", refusal.message, refusal.detail, hint)
+def from_log(before: dict[str, Any], tail: bytes, *, exit_code: int | None) -> dict[str, Any]:
+    """The failure by the stored log's end; `before`, from Ray's words, where that tells no more."""
+    found = diagnose(tail, exit_code=exit_code)
+    is_vague = found.failure_class is FailureClass.UNKNOWN and exit_code is None
+    return before if is_vague or not tail else _diagnosed(found)
 
 
 def head_restarted(before: str, after: str) -> dict[str, Any]:
     """The head that ran the job is gone, and the job with it."""
     message = "The Ray head was restarted while the job ran, which ended the job"
-    return _failure("head_restarted", message, f"session {before} is now {after}", _RESUME)
+    return _failure("head_restarted", message, [f"session {before} is now {after}"], _RESUME)
 
 
 def job_forgotten(submission_id: str) -> dict[str, Any]:
     """The same head does not know the job any more."""
     message = f"Ray no longer knows the job {submission_id}: somebody deleted it"
-    return _failure("job_deleted", message, "", _RESUME)
+    return _failure("job_deleted", message, [], _RESUME)
 
 
-def _failure(kind: str, message: str, evidence: str, hint: str) -> dict[str, Any]:
-    return {"class": kind, "message": message, "evidence": evidence, "hint": hint}
+def _diagnosed(found: Failure) -> dict[str, Any]:
+    return _failure(found.failure_class, found.message, list(found.evidence), found.hint)
 
 
-def _exit(code: int | None) -> str:
-    if code is None:
-        return "an error"
-    # The shell reports a child's signal as 128 + n; `exec` leaves it to Python as -n.
-    signal = -code if code < 0 else code - 128
-    return f"signal {signal}" if 0 < signal < 65 else f"exit code {code}"
-
-
-def _tail(message: str) -> str:
-    lines = ansi.strip(message.replace("\r", "\n")).splitlines()
-    kept = [line for line in lines if line.strip()][-_EVIDENCE_LINES:]
-    return "\n".join(kept)[-_EVIDENCE_CHARS:]
+def _failure(kind: str, message: str, evidence: list[str], hint: str) -> dict[str, Any]:
+    return {
+        "class": str(kind),
+        "message": storable(message),
+        "evidence": [storable(line) for line in evidence if line],
+        "hint": hint,
+    }

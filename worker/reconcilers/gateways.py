@@ -23,7 +23,9 @@ class OpenGateways:
 
     def __init__(self, home: Path) -> None:
         self._home = home
-        self._open: dict[tuple[str, str], RayClient] = {}
+        self._current: tuple[tuple[str, str], RayClient] | None = None
+        self._old: list[RayClient] = []
+        self._leaving: list[RayClient] = []
 
     def get(self, kind: ClusterKind, address: str) -> RayGateway:
         """The embedded cluster's address and token are read from its files at each call."""
@@ -31,10 +33,24 @@ class OpenGateways:
         if state is None or token is None:
             raise RayUnreachable(address, "it has not been started yet")
         key = (state.address, token)
-        if key not in self._open:
-            self._open[key] = RayClient(state.address, token=token)
-        return self._open[key]
+        if self._current is None or self._current[0] != key:
+            if self._current is not None:
+                self._old.append(self._current[1])
+            self._current = (key, RayClient(state.address, token=token))
+        return self._current[1]
+
+    async def close_old(self) -> None:
+        """Closes those that were left before the last call of this: nobody waits on them any more.
+
+        Call it more seldom than a call to Ray may take.
+        """
+        leaving, self._leaving, self._old = self._leaving, self._old, []
+        for client in leaving:
+            await client.aclose()
 
     async def aclose(self) -> None:
-        for client in self._open.values():
-            await client.aclose()
+        """Closes all."""
+        await self.close_old()
+        await self.close_old()
+        if self._current is not None:
+            await self._current[1].aclose()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.models import Attempt, Run
+from app.ray.processes import RUN_VARIABLE
 from app.recipes import service as recipes
 from app.settings import ROOT
 
@@ -43,7 +44,7 @@ def job_of(run: Run, attempt: Attempt, runs_dir: Path) -> Job:
         entrypoint=_entrypoint(folder / next(iter(files))),
         # Everybody who may look at the cluster can read these: nothing secret belongs here.
         environment={
-            "SKYDECK_RUN_ID": run.slug,
+            RUN_VARIABLE: run.slug,
             "SKYDECK_RUN_DIR": str(folder),
             "RAY_JOB_STOP_WAIT_TIME_S": str(_STOP_SECONDS),
             "PYTHONUNBUFFERED": "1",

@@ -19,31 +19,48 @@ from app.models import Attempt, LogStream, Run, TrainingEvaluation
 from app.ray.head_state import read_head_state
 from app.ray.logs import job_log_path, read_log_file
 from worker.reconciler import Reconciler
+from worker.reconcilers import conditions
 from worker.reconcilers.dumps import Evaluation
+from worker.reconcilers.moves import note
 from worker.reconcilers.readings import Follower, Reading
 
 TURN_BYTES = 1024 * 1024
 # Ray's own last words about a job may reach its log after the job's end.
 SETTLE = timedelta(seconds=2)
+# How long a log is looked for after its job's end, and the run's end waits for it: it may be gone
+# with its head, or lie on a machine that this worker cannot see.
+LOG_WAIT = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """How far a log was read, and where the rest of it is (`path` None: nobody knows)."""
+    """How far a log was read, and where the rest of it is (`path` None: nobody knows).
+
+    `has_run`: the job was seen running, so there must be a log.
+    """
 
     stream_id: UUID
     path: Path | None
     offset: int
     follower: Follower
     ended_at: datetime | None
+    has_run: bool
+
+    @property
+    def may_have_none(self) -> bool:
+        return self.path is not None and not self.has_run
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One look at a log. `is_at_end`: nothing more was there, though the job has ended."""
+    """One look at a log. `is_at_end`: nothing more was there, though the job has ended.
+
+    `is_found`: there was a file.
+    """
 
     reading: Reading
     is_at_end: bool
+    is_found: bool = True
 
 
 class LogsReconciler(Reconciler[Subject, Turn]):
@@ -69,15 +86,18 @@ class LogsReconciler(Reconciler[Subject, Turn]):
             offset=stream.n_bytes,
             follower=Follower(self._runs_dir / run.slug, stream.parser),
             ended_at=attempt.ended_at,
+            has_run=attempt.started_at is not None,
         )
 
     async def observe(self, subject: Subject) -> Turn:
-        data = b""
+        found = None
         if subject.path is not None:
-            data = await read_log_file(subject.path, offset=subject.offset, limit=self._turn_bytes)
+            found = await read_log_file(subject.path, offset=subject.offset, limit=self._turn_bytes)
+        data = found or b""
         # `ended_at` was loaded before the file was read, so nothing there means the end.
         if not data and subject.ended_at is not None:
-            return Turn(subject.follower.finish(), is_at_end=True)
+            reading = subject.follower.finish()
+            return Turn(reading, is_at_end=True, is_found=found is not None)
         return Turn(await asyncio.to_thread(subject.follower.feed, data), is_at_end=False)
 
     async def apply(
@@ -90,10 +110,13 @@ class LogsReconciler(Reconciler[Subject, Turn]):
             is_behind = len(observed.reading.data) == self._turn_bytes
             return now if is_behind else now + self._poll
         assert subject.ended_at is not None
-        if now < subject.ended_at + SETTLE:
+        is_there = observed.is_found or subject.may_have_none
+        if now < subject.ended_at + (SETTLE if is_there else LOG_WAIT):
             return now + self._poll
         await _store(session, stream, observed.reading, now)
         stream.is_complete = True
+        if not is_there:
+            await _say_lost(session, stream, now)
         return None
 
 
@@ -120,6 +143,18 @@ async def _store(session: WriteSession, stream: LogStream, reading: Reading, now
     )
     run = await session.get_one(Run, stream.run_id)
     reading.progress.put(run, now=now)
+
+
+async def _say_lost(session: WriteSession, stream: LogStream, now: datetime) -> None:
+    message = (
+        f"The log of attempt {stream.attempt_number} was not found: it went with its Ray head, or "
+        f"lies on another machine. The first {stream.n_bytes:,} bytes are stored."
+    )
+    # The run's own reconciler writes conditions, too.
+    await session.flush()
+    run = await session.get_one(Run, stream.run_id, with_for_update=True, populate_existing=True)
+    conditions.raise_condition(run, conditions.LOG_LOST, message, at=now)
+    session.add(note(run, stream.attempt_number, kind="log_lost", at=now, message=message))
 
 
 async def _unknown(

@@ -1,9 +1,9 @@
-"""Status changes by the worker: the transition, and its event into the same transaction."""
+"""What the worker changes and notes: each with its event in the same transaction."""
 
 from datetime import datetime
 
 from app.db import WriteSession
-from app.models import Attempt, AttemptStatus, Run, RunStatus
+from app.models import Attempt, AttemptStatus, Event, Run, RunStatus
 from app.runs.states import transition, transition_attempt
 
 ACTOR = "worker"
@@ -35,4 +35,17 @@ def move_attempt(
     message = attempt.failure["message"] if attempt.failure else ""
     session.add(
         transition_attempt(run, attempt, to, at=at, actor=ACTOR, reason=reason, message=message)
+    )
+
+
+def note(run: Run, attempt_number: int, *, kind: str, at: datetime, message: str) -> Event:
+    """An event to store that changes no status."""
+    return Event(
+        run_id=run.id,
+        attempt_number=attempt_number,
+        at=at,
+        actor=ACTOR,
+        kind=kind,
+        reason=kind,
+        message=message,
     )

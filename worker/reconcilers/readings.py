@@ -1,5 +1,6 @@
 """What a piece of a job's log says, with what was remembered from the pieces before it."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -45,8 +46,9 @@ class Progress:
 
     def note_block(self, block: MetricBlock) -> None:
         self.step = block.step
-        if _STEP_SECONDS in block.values:
-            self.step_seconds.append(float(block.values[_STEP_SECONDS]))
+        seconds = float(block.values.get(_STEP_SECONDS, math.nan))
+        if math.isfinite(seconds):
+            self.step_seconds.append(seconds)
             del self.step_seconds[:-_STEPS_REMEMBERED]
 
     def note_event(self, event: LogEvent) -> None:

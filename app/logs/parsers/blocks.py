@@ -18,6 +18,8 @@ Number = float | int
 # or never ends, is dropped.
 MAX_BLOCK_CHARS = 262_144
 MAX_FOREIGN_SEGMENTS = 5_000
+# What the column of keys holds.
+MAX_KEY_CHARS = 500
 
 _HEADER = re.compile(r"Step (\d{1,18}): ?")
 _DICT_LINE = re.compile(rb"(?:\{ *(?=['\"}])| +['\"]).*[,}](?:\x1b\[[0-9;]*m)*\s*", re.DOTALL)
@@ -92,8 +94,13 @@ class OpenBlock:
 
 
 def _values(lines: list[str]) -> dict[str, Number]:
-    numbers = ((key, _number(value)) for key, value in _entries(lines))
+    numbers = ((key, _number(value)) for key, value in _entries(lines) if _is_storable(key))
     return {key: number for key, number in numbers if number is not None}
+
+
+def _is_storable(key: str) -> bool:
+    # As for pushed keys. An escape in a literal may stand for NUL, which databases refuse.
+    return 0 < len(key) <= MAX_KEY_CHARS and key.isprintable()
 
 
 def _entries(lines: list[str]) -> list[tuple[str, object]]:

@@ -67,7 +67,7 @@ _RULES = (
         "A disk is full.",
         "Free space under the checkpoint and export paths, or keep fewer checkpoints "
         "(trainer.max_ckpts_to_keep), then resume.",
-        re.compile(r"\[Errno 28\]|No space left on device|Disk quota exceeded"),
+        re.compile(r"\[Errno (?:27|28|122)\]|No space left on device|Disk quota exceeded"),
     ),
     _Rule(
         FailureClass.PLACEMENT_TIMEOUT,
@@ -108,6 +108,13 @@ _RULES = (
         "An inference engine did not start.",
         "The cause is in the infra log of that machine (trainer.log_path), not in this log.",
         re.compile(r"Engine core initialization failed"),
+    ),
+    _Rule(
+        FailureClass.CONFIG_ERROR,
+        "The configuration was refused.",
+        "Correct the named setting and launch again; nothing was trained.",
+        # What programs end with whose command line is wrong, our trainer among them.
+        exit_codes=(2,),
     ),
     _Rule(
         FailureClass.KILLED,

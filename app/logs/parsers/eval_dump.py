@@ -5,15 +5,24 @@ token, or one number; `output_response` holds all turns with the template's mark
 """
 
 import json
+import math
 import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
+from app.logs.parsers.records import storable
+
 # `env_sft` pays 0.8 for the task and up to 0.2 for format; keyword rewards are 1.0 or 0.0.
 SOLVED_SCORE = 0.8
 # A real row has about 36 kB. A larger one than this is damage, not an episode.
 MAX_ROW_BYTES = 32 * 1024 * 1024
+# The largest eval set in use has 2,000 episodes.
+MAX_EPISODES = 20_000
+MAX_ENV_ID_CHARS = 64
+# What the columns hold.
+_LARGEST_SEED = 2**63
+_MOST_TURNS = 2**31
 
 _FOLDER = re.compile(r"global_step_(\d{1,18})_evals")
 _ASSISTANT_TURN = "<|im_start|>assistant"
@@ -25,10 +34,11 @@ class DumpedEpisode:
 
     `is_solved`: the goal was reached (summed score at least 0.8). `is_passed`: SkyRL's own notion,
     behind pass_at_1: the last token's reward is above zero, which format credit alone can do.
+    A `score_sum` of None is no finite number, so the episode counts as neither.
     """
 
     seed: int | None
-    score_sum: float
+    score_sum: float | None
     is_solved: bool
     is_passed: bool
     turns: int
@@ -54,9 +64,12 @@ class EvalDump:
 
 
 def parse_eval_dump(data: bytes) -> EvalDump:
-    """Parse a whole `<data_source>.jsonl`; damaged lines are counted, never raised."""
+    """Parse a whole `<data_source>.jsonl`; damaged lines are counted, never raised.
+
+    So are those beyond `MAX_EPISODES`.
+    """
     lines = [line for line in data.split(b"\n") if line.strip()]
-    parsed = [_episode(line) for line in lines]
+    parsed = [_episode(line) for line in lines[:MAX_EPISODES]]
     episodes = [episode for episode in parsed if episode is not None]
     return EvalDump(episodes=episodes, damaged_count=len(lines) - len(episodes))
 
@@ -79,15 +92,16 @@ def _episode(line: bytes) -> DumpedEpisode | None:
         rewards = _rewards(row["score"])
         extras = row.get("env_extras") or {}
         score_sum = sum(rewards)
+        is_finite = math.isfinite(score_sum)
         return DumpedEpisode(
-            seed=_optional_int(extras.get("seed")),
-            score_sum=score_sum,
-            is_solved=score_sum >= SOLVED_SCORE,
-            is_passed=bool(rewards) and rewards[-1] > 0,
+            seed=_optional_int(extras.get("seed"), below=_LARGEST_SEED),
+            score_sum=score_sum if is_finite else None,
+            is_solved=is_finite and score_sum >= SOLVED_SCORE,
+            is_passed=is_finite and bool(rewards) and rewards[-1] > 0,
             turns=_turns(str(row.get("output_response") or "")),
-            max_turns=_optional_int(extras.get("max_turns")),
-            env_id=str(extras.get("visgym_env_id") or row.get("env_class") or ""),
-            stop_reason=str(row.get("stop_reason") or ""),
+            max_turns=_optional_int(extras.get("max_turns"), below=_MOST_TURNS),
+            env_id=_env_id(str(extras.get("visgym_env_id") or row.get("env_class") or "")),
+            stop_reason=storable(str(row.get("stop_reason") or "")),
         )
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return None
@@ -97,8 +111,13 @@ def _rewards(score: Any) -> list[float]:
     return [float(reward) for reward in score] if isinstance(score, list) else [float(score)]
 
 
-def _optional_int(value: Any) -> int | None:
-    return None if value is None else int(value)
+def _optional_int(value: Any, *, below: int) -> int | None:
+    number = None if value is None else int(value)
+    return number if number is not None and abs(number) < below else None
+
+
+def _env_id(text: str) -> str:
+    return storable(text)[:MAX_ENV_ID_CHARS]
 
 
 def _turns(response: str) -> int:

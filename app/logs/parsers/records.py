@@ -69,6 +69,11 @@ def text_of(data: bytes) -> str:
     return ANSI.sub("", data.decode("utf-8", "replace")).replace("\0", "")
 
 
+def storable(text: str) -> str:
+    """Text without NUL and lone surrogates, which databases refuse."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "")
+
+
 def parse_time(text: str, zone: tzinfo) -> datetime | None:
     """A record's time in `zone` (a log names none), or None where it is no date."""
     try:

@@ -36,6 +36,7 @@ def test_a_line_proves_its_class(line: bytes, failure_class: str) -> None:
         (137, "", FailureClass.KILLED),
         (-9, "", FailureClass.KILLED),
         (None, "Job entrypoint command failed with exit code 137, last lines", FailureClass.KILLED),
+        (2, "", FailureClass.CONFIG_ERROR),
         (143, "", FailureClass.TERMINATED),
         (-15, "", FailureClass.TERMINATED),
         (1, "", FailureClass.UNKNOWN),

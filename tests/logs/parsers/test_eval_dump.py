@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from app.logs.parsers.eval_dump import dump_step, parse_eval_dump
+from app.logs.parsers.eval_dump import MAX_EPISODES, dump_step, parse_eval_dump
 
 
 def row(score: object, *, response: str = "go", **extras: object) -> bytes:
@@ -35,6 +35,28 @@ def test_solved_and_passed_are_two_things(score: object, is_solved: bool, is_pas
     (episode,) = parse_eval_dump(row(score)).episodes
 
     assert (episode.is_solved, episode.is_passed) == (is_solved, is_passed)
+
+
+@pytest.mark.parametrize("score", ["NaN", "Infinity", "[-Infinity, 1.0]", "1e400", "[1e308,1e308]"])
+def test_a_score_that_is_no_finite_number_is_none(score: str) -> None:
+    (episode,) = parse_eval_dump(f'{{"score": {score}}}'.encode()).episodes
+
+    assert (episode.score_sum, episode.is_solved, episode.is_passed) == (None, False, False)
+
+
+def test_what_no_column_holds_is_cut_or_dropped() -> None:
+    env_id = "\0\ud800" + "m" * 100
+    data = row(1.0, seed=2**70, max_turns=2**40, visgym_env_id=env_id)
+    (episode,) = parse_eval_dump(data).episodes
+
+    assert (episode.seed, episode.max_turns) == (None, None)
+    assert episode.env_id == "?" + "m" * 63
+
+
+def test_a_dump_without_end_is_cut() -> None:
+    dump = parse_eval_dump(b'{"score": 1}\n' * (MAX_EPISODES + 2))
+
+    assert (len(dump.episodes), dump.damaged_count) == (MAX_EPISODES, 2)
 
 
 def test_turns_and_extras() -> None:

@@ -85,6 +85,11 @@ def test_an_int_beyond_floats_is_dropped() -> None:
     assert values_of(b"{'a': " + b"9" * 400 + b",", b" 'b': 2}") == {"b": 2}
 
 
+@pytest.mark.parametrize("key", [rb"a\x00b", rb"\ud800", b"k" * 501, b""])
+def test_a_key_that_no_column_holds_is_dropped(key: bytes) -> None:
+    assert values_of(b"{'" + key + b"': 1,", b" 'b': 2}") == {"b": 2}
+
+
 def test_times_are_read_in_the_zone_given() -> None:
     zone = timezone(timedelta(hours=2))
     parser = SkyRLConsoleParser(zone=zone)

@@ -1,17 +1,22 @@
 """The life of a run against a cluster that keeps Ray's contract."""
 
+import errno
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 
+from app.errors import NotFound
 from app.models import AttemptStatus, ClusterStatus, RunStatus
 from app.ray.errors import RayRefused, RayUnreachable
 from app.ray.gateway import JobStatus
 from app.ray.head_state import HeadPhase
 from app.runs import service as runs
 from tests.worker.reconcilers.conftest import Bench
-from worker.reconcilers.attempts import LOG_WAIT, SUBMIT_PATIENCE
+from worker.reconcilers.attempts import SUBMIT_PATIENCE
 from worker.reconcilers.clusters import STEADY_POLLS
+from worker.reconcilers.job import Job
+from worker.reconcilers.logs import LOG_WAIT
 
 UNREACHABLE = RayUnreachable("http://127.0.0.1:1", "ConnectError")
 
@@ -117,11 +122,43 @@ async def test_a_failure_says_what_the_job_said(bench: Bench) -> None:
     message = "Job entrypoint command failed\n\x1b[31mValueError: rank must be at least 1\x1b[0m\n"
     await bench.end_job(slug, JobStatus.FAILED, driver_exit_code=1, message=message)
     run = await bench.read(slug)
-    assert (run.status, run.status_reason) == (RunStatus.FAILED, "The job ended with exit code 1")
+    said = "ValueError: rank must be at least 1"
+    assert run.status is RunStatus.FAILED
+    assert run.status_reason == f"The job ended with an error: {said}"
     failure = run.attempts[0].failure
     assert failure is not None
-    assert failure["class"] == "job_failed"
-    assert failure["evidence"].endswith("\nValueError: rank must be at least 1")
+    assert (failure["class"], failure["evidence"]) == ("unknown", [said])
+
+
+@pytest.mark.parametrize(
+    ("log", "code", "kind", "proof"),
+    [
+        (b"maze_grpo: trainer.seed must be a whole number\n", 2, "config_error", "trainer.seed"),
+        (b"failed at step 3 with OSError:\n[Errno 28] No space left\n", 1, "disk_full", "Errno"),
+        (b"CUDA out of memory. Tried to allocate 2 GiB\0\n", -9, "out_of_memory", "Tried"),
+        (b"step 7\n", -9, "killed", "step 7"),
+    ],
+)  # fmt: skip
+async def test_the_stored_log_says_why_a_job_failed(
+    bench: Bench, log: bytes, code: int, kind: str, proof: str
+) -> None:
+    slug = await bench.start_run()
+    bench.write_log(slug, b"x" * 100_000 + b"\n" + log)
+    await bench.end_job(slug, JobStatus.FAILED, driver_exit_code=code, message="it failed\0")
+    run = await bench.read(slug)
+    failure = run.attempts[0].failure
+    assert failure is not None
+    assert failure["class"] == kind
+    assert any(proof in line for line in failure["evidence"])
+    assert failure["hint"]
+    assert run.status_reason == failure["message"]
+
+
+async def test_a_job_that_ray_could_not_run_says_so(bench: Bench) -> None:
+    slug = await bench.start_run()
+    await bench.end_job(slug, JobStatus.FAILED, error_type="RUNTIME_ENV_SETUP_FAILURE", message="")
+    reason = (await bench.read(slug)).status_reason
+    assert reason == "Ray could not run the job (RUNTIME_ENV_SETUP_FAILURE)"
 
 
 async def test_a_restarted_head_loses_the_run_which_can_then_be_resumed(bench: Bench) -> None:
@@ -202,7 +239,8 @@ async def test_a_refused_submit_is_tried_for_a_while(bench: Bench, waited: timed
     if waited:
         assert run.status is RunStatus.FAILED
         assert run.attempts[0].failure is not None
-        assert run.attempts[0].failure["evidence"] == "No available agent to submit job"
+        assert run.attempts[0].failure["evidence"] == ["No available agent to submit job"]
+        assert run.conditions == []
         return
     assert (run.status, run.status_reason) == (RunStatus.SUBMITTING, "no agent")
     bench.gateway.refusal = None
@@ -217,9 +255,98 @@ async def test_a_folder_that_cannot_be_written_is_said_while_it_is_tried(bench: 
     run = await bench.read(slug)
     assert run.status is RunStatus.SUBMITTING
     assert "cannot be written (Not a directory)" in run.status_reason
+    assert [one["kind"] for one in run.conditions] == ["not_submitted"]
     bench.home.joinpath("runs").unlink()
     await bench.step()
+    run = await bench.read(slug)
+    assert (run.status, run.conditions) == (RunStatus.PENDING, [])
+
+
+def fill_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def no_space(_job: Job) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("worker.reconcilers.attempts.write_files", no_space)
+
+
+def drop_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(name: str) -> None:
+        raise NotFound(f"there is no recipe {name}")
+
+    monkeypatch.setattr("app.recipes.service.get", unknown)
+
+
+def break_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    def render(_recipe: object, _values: object) -> None:
+        raise KeyError("trainer.seed")
+
+    monkeypatch.setattr("app.recipes.service.render", render)
+
+
+OBSTACLES = [
+    (fill_disk, "disk_full", "is full"),
+    (drop_recipe, "config_error", "there is no recipe"),
+    (break_values, "config_error", "trainer.seed"),
+]
+Obstacle = Callable[[pytest.MonkeyPatch], None]
+
+
+@pytest.mark.parametrize(("obstacle", "kind", "words"), OBSTACLES)
+async def test_a_job_that_cannot_be_made_fails_after_a_while_and_frees_its_place(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, obstacle: Obstacle, kind: str, words: str
+) -> None:
+    slug = await bench.add_run()
+    with monkeypatch.context() as patched:
+        obstacle(patched)
+        await bench.settle()
+        run = await bench.read(slug)
+        assert (run.status, words in run.status_reason) == (RunStatus.SUBMITTING, True)
+        await bench.step(SUBMIT_PATIENCE.total_seconds())
+    failure = (await bench.attempt(slug)).failure
+    assert failure is not None
+    assert (failure["class"], words in failure["message"]) == (kind, True)
+    assert (await bench.read(slug)).status is RunStatus.FAILED
+    after = await bench.add_run()
+    await bench.settle()
+    assert (await bench.read(after)).status is RunStatus.PENDING
+
+
+@pytest.mark.parametrize(("obstacle", "kind", "words"), OBSTACLES)
+async def test_a_job_that_cannot_be_made_can_be_stopped(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, obstacle: Obstacle, kind: str, words: str
+) -> None:
+    slug = await bench.add_run()
+    obstacle(monkeypatch)
+    await bench.settle()
+    await bench.change(slug, runs.request_stop)
+    await bench.step()
+    assert (await bench.read(slug)).status is RunStatus.STOPPED
+
+
+@pytest.mark.parametrize(("obstacle", "kind", "words"), OBSTACLES)
+async def test_a_job_submitted_before_the_obstacle_is_followed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, obstacle: Obstacle, kind: str, words: str
+) -> None:
+    """A worker died between the answer of Ray and the commit; then the disk ran full."""
+    slug = await bench.add_run()
+    await bench.attempts.turn()
+    run = await bench.read(slug)
+    async with bench.database.read() as session:
+        subject = await bench.attempts._reconciler.load(session, run.id)
+    await bench.attempts._reconciler.observe(subject)
+    obstacle(monkeypatch)
+    await bench.step(SUBMIT_PATIENCE.total_seconds())
+    await bench.step()
     assert (await bench.read(slug)).status is RunStatus.PENDING
+
+
+async def test_a_deleted_run_under_way_keeps_its_place(bench: Bench) -> None:
+    first = await bench.start_run()
+    async with bench.database.write() as session:
+        (await runs.get(session, first)).deleted_at = bench.clock()
+    second = await bench.add_run()
+    await bench.settle()
+    assert "1 run before it, position 2" in (await bench.read(second)).status_reason
 
 
 async def test_the_run_ends_after_its_log_or_without_it(bench: Bench) -> None:

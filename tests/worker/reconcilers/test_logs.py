@@ -10,12 +10,12 @@ from sqlalchemy import select
 
 from app.logs import service as logs
 from app.metrics import service as metrics
-from app.models import LogStream, MetricSeries, Run, RunStatus, TrainingEvaluation
+from app.models import Event, LogStream, MetricSeries, Run, RunStatus, TrainingEvaluation
 from app.ray.gateway import JobStatus
 from app.runs import service as runs
 from tests.worker.reconcilers.conftest import POLL, Bench
 from worker.reconciler import Loop
-from worker.reconcilers.logs import LogsReconciler
+from worker.reconcilers.logs import LOG_WAIT, LogsReconciler
 
 TRACKING = "skyrl.train.utils.tracking:log:120"
 TRAINER = "skyrl.train.trainer:run:88"
@@ -166,6 +166,94 @@ async def test_a_log_cannot_make_the_worker_read_elsewhere(bench: Bench, place: 
     await bench.step()
     assert await evaluations_of(bench, slug) == []
     assert await series_of(bench, slug, "a") == ([1], [0.5])
+
+
+async def test_a_circle_of_links_or_a_path_without_end_is_no_dump(bench: Bench) -> None:
+    slug = await bench.start_run()
+    folder = bench.home / "runs" / slug / "global_step_1_evals"
+    folder.mkdir(parents=True)
+    (folder / "a").symlink_to(folder / "b")
+    (folder / "b").symlink_to(folder / "a")
+    long = "/".join(["x" * 200] * 6)
+    (folder / long).mkdir(parents=True)
+    (folder / long / "a.jsonl").write_text('{"score": 1}\n')
+    places = ["a", f"{long}/a.jsonl", "y" * 5_000]
+    said = "".join(record(f"Dumped eval data for x to {folder / place}") for place in places)
+    bench.write_log(slug, (said + block(1, a=0.5)).encode())
+    await bench.step()
+    assert await evaluations_of(bench, slug) == []
+    assert await series_of(bench, slug, "a") == ([1], [0.5])
+
+
+async def test_a_hostile_log_and_dump_do_not_hold_up_the_stream(bench: Bench) -> None:
+    slug = await bench.start_run()
+    file = write_dump(bench, slug, 10**17, [True, True])
+    rows = [
+        {"score": score, "env_extras": {"seed": 2**80, "visgym_env_id": "\0\ud800" + "e" * 200}}
+        for score in (float("nan"), float("inf"), [1e308, 1e308], 1.0)
+    ]
+    file.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    largest = 10**18 - 1
+    text = record(f"Total steps: {largest}") + record(f"Total steps: {10**19}")
+    text += record("Started: '" + "p" * 200 + "'") + record("Started: 'a\0b'")
+    text += record(f"Dumped eval data for easy to {file}")
+    text += record(f"Step {largest}: ", TRACKING)
+    text += (
+        "{'"
+        + "k" * 501
+        + "': 1,\n '\\x00': 1,\n '\\ud800': 1,\n 'timing/step': 'nan',\n 'ok': 'inf'}\n"
+    )
+    text += record(f"Step {10**19}: ", TRACKING) + "{'a': 1}\n" + block(3, a=0.5)
+    bench.write_log(slug, text.encode() + b"\0\xff\n")
+    await bench.step()
+    stream = await bench.stream(slug)
+    assert await stored_log(bench, stream) == text.encode() + b"\0\xff\n"
+    assert await series_of(bench, slug, "a") == ([3], [0.5])
+    assert await series_of(bench, slug, "ok") == ([largest], [float("inf")])
+    (evaluation,) = await evaluations_of(bench, slug)
+    assert (evaluation.step, evaluation.n, evaluation.solved_count) == (10**17, 4, 1)
+    assert evaluation.env_id == "?" + "e" * 63
+    assert [item["reward"] for item in evaluation.items] == [None, None, None, 1.0]
+    run = await bench.read(slug)
+    assert (run.step, run.total_steps, run.seconds_per_step) == (3, largest, None)
+    await bench.end_job(slug, JobStatus.SUCCEEDED)
+    assert (await bench.read(slug)).status is RunStatus.SUCCEEDED
+
+
+@pytest.mark.parametrize("is_elsewhere", [True, False])
+async def test_a_log_that_is_not_found_is_said_to_be_lost(bench: Bench, is_elsewhere: bool) -> None:
+    slug = await bench.start_run()
+    bench.write_log(slug, b"some\n")
+    await bench.step()
+    bench.gateway.finish(f"{slug}-a1", JobStatus.SUCCEEDED)
+    if is_elsewhere:
+        bench.gateway.session_dir = None
+        (bench.home / "ray" / "head.json").unlink()
+    else:
+        bench.log_file(slug).unlink()
+    for _ in range(5):
+        await bench.step()
+    assert not (await bench.stream(slug)).is_complete
+    assert (await bench.read(slug)).status is RunStatus.RUNNING
+    await bench.step(LOG_WAIT.total_seconds())
+    await bench.step()
+    run = await bench.read(slug)
+    assert (run.status, (await bench.stream(slug)).is_complete) == (RunStatus.SUCCEEDED, True)
+    (condition,) = run.conditions
+    assert condition["kind"] == "log_lost"
+    assert "attempt 1 was not found" in condition["message"]
+    assert "first 5 bytes are stored" in condition["message"]
+    async with bench.database.read() as session:
+        query = select(Event.message).where(Event.run_id == run.id, Event.kind == "log_lost")
+        assert list(await session.scalars(query)) == [condition["message"]]
+
+
+async def test_a_job_that_never_ran_needs_no_log(bench: Bench) -> None:
+    slug = await bench.add_run()
+    await bench.settle()
+    await bench.end_job(slug, JobStatus.STOPPED)
+    run = await bench.read(slug)
+    assert (run.status, run.conditions) == (RunStatus.STOPPED, [])
 
 
 async def test_the_log_of_an_ended_head_is_read_to_its_end(bench: Bench) -> None:

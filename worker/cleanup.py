@@ -1,0 +1,54 @@
+"""Deletes what nobody will ask for again, now and then. Any number of workers may do it."""
+
+import asyncio
+import logging
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from sqlalchemy import delete
+
+from app.clock import utcnow
+from app.db import Database
+from app.idempotency import service as idempotency
+from app.models import Worker
+from app.users import service as users
+
+PAUSE_SECONDS = 600.0
+_FORGET_WORKERS_AFTER = timedelta(days=1)
+
+log = logging.getLogger(__name__)
+
+
+class Connections(Protocol):
+    """See `OpenGateways`."""
+
+    async def close_old(self) -> None: ...
+
+
+async def keep_clean(
+    database: Database,
+    connections: Connections,
+    stop: asyncio.Event,
+    *,
+    pause_seconds: float = PAUSE_SECONDS,
+) -> None:
+    """Cleans up at once and then every `pause_seconds` until `stop`."""
+    while not stop.is_set():
+        try:
+            await connections.close_old()
+            await clean_up(database, now=utcnow())
+        except Exception:
+            log.exception("could not clean up; will be tried again")
+        try:
+            await asyncio.wait_for(stop.wait(), pause_seconds)
+        except TimeoutError:
+            continue
+
+
+async def clean_up(database: Database, *, now: datetime) -> None:
+    """Deletes old idempotency keys, ended sessions, used links and rows of dead workers."""
+    async with database.write() as session:
+        await idempotency.forget_old(session, now)
+        await users.forget_old(session, now)
+        is_dead = Worker.seen_at < now - _FORGET_WORKERS_AFTER
+        await session.execute(delete(Worker).where(is_dead))
