@@ -8,9 +8,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.models import LogChunk, LogStream
 
+# More than the column of a number holds: PostgreSQL would refuse to compare with it.
+_LARGEST_NUMBER = 2**31 - 1
+
 
 async def find_stream(session: AsyncSession, run_id: UUID, attempt: int | None) -> LogStream | None:
     """The stream of an attempt; of the newest one if `attempt` is None."""
+    if attempt is not None and attempt > _LARGEST_NUMBER:
+        return None
     query = select(LogStream).where(LogStream.run_id == run_id)
     if attempt is not None:
         query = query.where(LogStream.attempt_number == attempt)

@@ -74,6 +74,8 @@ async def read_lines(
     limit = max(1, min(limit, MAX_LINES))
     total = stream.n_lines + stream.has_open_line
     start = from_line or (1 if q else total - limit + 1)
+    # Beyond the end is beyond the end: a number of any size may be asked for.
+    start = min(start, total + 1)
     scan = Scan(max(1, start), limit=limit, text=q, max_bytes=SEARCH_BYTES if q else None)
     await _run(scan, session, stream.id)
     more = scan.next_line if scan.is_full and scan.next_line <= total else None

@@ -133,6 +133,16 @@ def pieces(data: bytes, size: int) -> list[bytes]:
     return [data[i : i + size] for i in range(0, len(data), size)]
 
 
+async def test_numbers_of_any_size_may_be_asked_for(database: Database) -> None:
+    run, stream = await a_stream(database)
+    await append(database, stream, [b"one\ntwo"])
+    async with database.read() as session:
+        page = await service.read_lines(session, run, from_line=10**30)
+        assert (page.lines, page.total_lines, page.next_line) == ([], 2, None)
+        page = await service.read_lines(session, run, attempt=10**30)
+        assert (page.lines, page.total_lines) == ([], 0)
+
+
 async def test_a_run_without_a_log_gives_an_empty_page(sqlite_database: Database) -> None:
     async with sqlite_database.write() as session:
         run = await make_run(session)
