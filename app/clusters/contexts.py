@@ -1,24 +1,8 @@
 """What the pages about clusters are given."""
 
 from dataclasses import dataclass
-from datetime import datetime
 
-from app.models import Cluster
-from app.runs.service import ClusterLoad
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterLine:
-    """A cluster in one line. `status` as in `ClusterStatus`; `limit` of runs at once."""
-
-    slug: str
-    name: str
-    status: str
-    message: str
-    observed_at: datetime | None
-    running_count: int
-    queued_count: int
-    limit: int
+from app.web.cluster_line import ClusterLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +34,3 @@ class ClustersPage:
 
     clusters: list[ClusterCard]
     worker_count: int
-
-
-def cluster_line(cluster: Cluster, load: ClusterLoad) -> ClusterLine:
-    return ClusterLine(
-        slug=cluster.slug,
-        name=cluster.name,
-        status=cluster.status,
-        message=cluster.message,
-        observed_at=cluster.observed_at,
-        running_count=load.active_count,
-        queued_count=len(load.queued),
-        limit=cluster.max_running_runs,
-    )

@@ -6,9 +6,10 @@ from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse
 
 from app.clusters import service
-from app.clusters.contexts import ClusterCard, ClustersPage, NodeRow, cluster_line
+from app.clusters.contexts import ClusterCard, ClustersPage, NodeRow
 from app.models import Cluster
 from app.runs import service as runs
+from app.web.cluster_line import cluster_line
 from app.web.deps import SignedIn, Store
 from app.web.htmx import HtmxRequest
 from app.web.templating import fragment, page

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.runs.contexts import RunRow
 from app.web.paging import Pager
+from app.web.run_table import RunRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from app.experiments.contexts import ExperimentPage, ExperimentRow, ExperimentsP
 from app.metrics import service as metrics
 from app.models import Config, Experiment
 from app.runs import service as runs
-from app.runs.loading import load_of
-from app.runs.views import run_row
+from app.web.cluster_line import load_of
 from app.web.deps import SignedIn, Store
 from app.web.htmx import HtmxRequest
-from app.web.paging import pager
+from app.web.paging import Cursor, pager
+from app.web.run_table import run_row
 from app.web.templating import fragment, page
 
 router = APIRouter()
@@ -22,7 +22,7 @@ PAGE_SIZE = 50
 
 @router.get("/experiments")
 async def list_experiments(
-    request: Request, store: Store, _viewer: SignedIn, cursor: str | None = None
+    request: Request, store: Store, _viewer: SignedIn, cursor: Cursor = None
 ) -> HTMLResponse:
     async with store.read() as session:
         found = await service.list_page(session, limit=PAGE_SIZE, cursor=cursor)
@@ -42,7 +42,7 @@ async def show_experiment(
     store: Store,
     htmx: HtmxRequest,
     _viewer: SignedIn,
-    cursor: str | None = None,
+    cursor: Cursor = None,
 ) -> HTMLResponse:
     async with store.read() as session:
         experiment = await service.get(session, slug)

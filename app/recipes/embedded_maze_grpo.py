@@ -100,6 +100,7 @@ RECIPE = Recipe(
         "Trains a small vision model to walk 9×9 mazes, on one CPU core in about two minutes. "
         "Needs nothing but the embedded cluster."
     ),
+    needs="One CPU core",
     entrypoint=("python", "-m", "worker.jobs.maze_grpo"),
     environment=(("OPENBLAS_NUM_THREADS", "1"),),
     error_rules=(_batch_divides, _keeps_one),

@@ -77,13 +77,15 @@ Rule = Callable[[Mapping[str, Value]], Iterable[Finding]]
 class Recipe:
     """A starting config: groups of typed fields, and rules over all their values.
 
-    `entrypoint` is the command before the `key=value` arguments, as words of a shell.
+    `needs` says in words what a run asks of its cluster; `entrypoint` is the command before the
+    `key=value` arguments, as words of a shell.
     """
 
     name: str
     title: str
     version: int
     summary: str
+    needs: str
     groups: tuple[Group, ...]
     entrypoint: tuple[str, ...]
     environment: tuple[tuple[str, str], ...] = ()

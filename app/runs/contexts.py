@@ -3,34 +3,11 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from app.clusters.contexts import ClusterLine
+from app.web.cluster_line import ClusterLine
 from app.web.forms import FormField
 from app.web.paging import Pager
+from app.web.run_table import Condition, RateFigure, RunRow
 from app.web.svg import MazePicture
-
-
-@dataclass(frozen=True, slots=True)
-class RateFigure:
-    """A solve rate with its sample. `interval` is the 95 % Wilson interval in whole per cent."""
-
-    solved: int
-    n: int
-    rate: float
-    low: float
-    high: float
-
-    @property
-    def interval(self) -> str:
-        return f"{self.low * 100:.0f}–{self.high * 100:.0f}"
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """Something said beside a status: `unreachable` or `stalled`, since when and why."""
-
-    kind: str
-    since: datetime | None
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,31 +17,6 @@ class Tab:
     title: str
     url: str
     is_current: bool
-
-
-@dataclass(frozen=True, slots=True)
-class RunRow:
-    """A row of the runs table. Read from the run and its summaries, never from points."""
-
-    slug: str
-    name: str
-    colour: int
-    """0 to 9, from the run's id, the same everywhere."""
-    experiment_name: str
-    status: str
-    reason: str
-    """Why it has that status, or where it stands in the queue; may be empty."""
-    conditions: list[Condition]
-    best: RateFigure | None
-    spark: str
-    """Points of an SVG polyline through the solve rates, 72 x 20; may be empty."""
-    step: int | None
-    total_steps: int | None
-    cluster_name: str
-    owner: str
-    started_at: datetime | None
-    duration_seconds: float | None
-    is_live: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +98,10 @@ class AdmissionPart:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why the last attempt failed. `evidence` are log lines that prove it."""
+    """Why the newest attempt failed. `evidence` are log lines that prove it."""
 
+    attempt: int | None
+    """Its number where the run itself goes on, else None."""
     kind: str
     message: str
     evidence: list[str]
@@ -172,6 +126,9 @@ class RunHead:
     cluster: ClusterLine | None
     is_live: bool
     can_stop: bool
+    can_resume: bool
+    can_delete: bool
+    is_deleted: bool
     failure: Failure | None
     tabs: list[Tab]
 
@@ -192,7 +149,8 @@ class MazeCell:
 
     solved: bool
     label: str
-    picture: MazePicture
+    picture: MazePicture | None
+    """None where the maze cannot be drawn: an environment of others, or no seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,11 +184,15 @@ class ChartGroup:
 
 @dataclass(frozen=True, slots=True)
 class ChartsPage:
-    """The run page's first tab. `hero` is the JSON that `charts.js` draws."""
+    """The run page's first tab."""
 
     head: RunHead
     figures: list[Figure]
+    hero_chart: ChartCard
+    is_solve_rate: bool
+    """Whether the hero is the solve rate; else a line of what comes nearest to it."""
     hero: dict[str, object]
+    """The solve rate as `charts.js` draws it."""
     hero_rows: list[tuple[int, RateFigure]]
     """The hero's numbers as a table, newest first."""
     grid: MazeGrid | None
@@ -285,6 +247,8 @@ class LogLine:
     """(class names, text) of each stretch of one style."""
     is_step: bool
     """Whether a training step begins here; marked in the gutter."""
+    url: str
+    """Where its number leads: to itself, or to its place in the whole log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +256,10 @@ class LogPage:
     """A stretch of a log. An empty URL means: nothing there to go to."""
 
     head: RunHead
+    query: str
+    """The words searched for; then `lines` are those that hold them, and `newer_url` goes on."""
+    attempt: int | None
+    log_url: str
     lines: list[LogLine]
     total_lines: int
     attempts: list[Tab]
@@ -368,11 +336,18 @@ class TimelinePage:
     head: RunHead
     attempts: list[AttemptRow]
     events: list[TimelineEvent]
+    pager: Pager
 
 
 @dataclass(frozen=True, slots=True)
-class StopPage:
-    """Asks once before a run is stopped, for readers without JavaScript."""
+class ConfirmPage:
+    """Asks once before a run is stopped or deleted."""
 
     head: RunHead
+    verb: str
+    """`Stop` or `Delete`; the button says it of the run."""
+    keep: str
+    """What the link says that leaves all as it is."""
+    icon: str
+    action_url: str
     consequences: list[str]

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from app.db import ReadSession, WriteSession
-from app.errors import Invalid
+from app.errors import Invalid, Problem
 from app.experiments import service as experiments
 from app.models import Run, RunStatus
 from app.recipes import service as recipes
@@ -76,7 +76,7 @@ async def launch(request: Request, store: Store, viewer: SignedIn) -> Response:
 async def _create(session: WriteSession, recipe: Recipe, typed: Typed, *, actor: str) -> Run:
     config = launch_form.config_of(recipe, typed)
     values = recipes.resolve(recipe.name, config)
-    name = typed.get(EXPERIMENT, "").strip() or recipe.name
+    name = _experiment_name(typed.get(EXPERIMENT, "").strip() or recipe.name)
     experiment = await experiments.find_by_name(session, name)
     newest = await experiments.newest_config(session, experiment) if experiment else None
     if experiment is None or newest is None or newest.recipe != recipe.name:
@@ -95,6 +95,15 @@ async def _create(session: WriteSession, recipe: Recipe, typed: Typed, *, actor:
     )
 
 
+def _experiment_name(text: str) -> str:
+    """Its problem is said of the experiment's field: `name` is the run's in this form."""
+    try:
+        return experiments.checked_name(text)
+    except Invalid as error:
+        problems = [Problem(EXPERIMENT, each.rule, each.message) for each in error.problems]
+        raise Invalid(error.message, problems) from None
+
+
 async def _admission(session: ReadSession, recipe: Recipe, typed: Typed) -> AdmissionPart:
     recent = await service.list_page(
         session, limit=_HISTORY, statuses=(RunStatus.SUCCEEDED,), sort="-ended_at"
@@ -104,7 +113,7 @@ async def _admission(session: ReadSession, recipe: Recipe, typed: Typed) -> Admi
     return AdmissionPart(
         cluster=await embedded_line(session),
         expected=launch_form.expected_time(recipe, typed, like),
-        needs="One CPU core",
+        needs=recipe.needs,
         warnings=[warning.message for warning in findings.warnings],
     )
 

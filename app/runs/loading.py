@@ -1,15 +1,12 @@
 """What several pages about runs read first."""
 
-from collections.abc import Mapping
-from uuid import UUID
-
 from app.clusters import service as clusters
-from app.clusters.contexts import ClusterLine, cluster_line
 from app.db import ReadSession
 from app.models import Run
 from app.runs import service, views
 from app.runs.contexts import RunHead
 from app.runs.service import ClusterLoad
+from app.web.cluster_line import ClusterLine, cluster_line, load_of
 
 
 async def load_head(session: ReadSession, slug: str, *, tab: str = "") -> tuple[Run, RunHead]:
@@ -25,8 +22,3 @@ async def embedded_line(session: ReadSession) -> ClusterLine | None:
         if cluster.slug == clusters.EMBEDDED:
             return cluster_line(cluster, loads.get(cluster.id, ClusterLoad()))
     return None
-
-
-def load_of(run: Run, loads: Mapping[UUID, ClusterLoad]) -> ClusterLoad:
-    """What the run's cluster is busy with."""
-    return loads.get(run.cluster_id, ClusterLoad()) if run.cluster_id else ClusterLoad()

@@ -9,7 +9,8 @@ from app.runs.contexts import LogLine
 _STEP = re.compile(r"- Step \d+: ?$")
 
 
-def show(line: StoredLine) -> LogLine:
+def show(line: StoredLine, *, url: str = "") -> LogLine:
+    """`url` is the page on which the line stands, if it is not this one."""
     pieces = ansi.segments(line.text)
     is_step = bool(_STEP.search("".join(text for _, text in pieces)))
-    return LogLine(line.number, pieces, is_step)
+    return LogLine(line.number, pieces, is_step, f"{url}#L{line.number}")

@@ -79,12 +79,13 @@ async def list_sorted(
 
 
 async def list_events(
-    session: AsyncSession, run_id: UUID, *, after: UUID | None, limit: int
+    session: AsyncSession, run_id: UUID, *, beyond: UUID | None, limit: int, newest_first: bool
 ) -> Sequence[Event]:
-    """Oldest first."""
-    query = select(Event).where(Event.run_id == run_id).order_by(Event.id).limit(limit)
-    if after is not None:
-        query = query.where(Event.id > after)
+    """Those that come after the event `beyond`, in the order asked for."""
+    query = select(Event).where(Event.run_id == run_id).limit(limit)
+    query = query.order_by(Event.id.desc() if newest_first else Event.id)
+    if beyond is not None:
+        query = query.where(Event.id < beyond if newest_first else Event.id > beyond)
     return (await session.scalars(query)).all()
 
 

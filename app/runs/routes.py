@@ -1,4 +1,4 @@
-"""Pages about runs: start, the table, one run with its live parts, stop."""
+"""Pages about runs: start, the table, one run with its live parts."""
 
 from typing import Annotated
 from urllib.parse import urlencode
@@ -7,8 +7,8 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from app.clock import utcnow
-from app.errors import Conflict
 from app.metrics import service as metrics
+from app.metrics.charts import HERO_KEY
 from app.models import RunStatus
 from app.runs import service, views
 from app.runs.contexts import (
@@ -19,18 +19,19 @@ from app.runs.contexts import (
     StartPage,
     StatusChip,
     StatusPart,
-    StopPage,
 )
-from app.runs.loading import embedded_line, load_head, load_of
+from app.runs.loading import embedded_line, load_head
 from app.runs.states import ENDED
+from app.web.cluster_line import load_of
 from app.web.deps import SignedIn, Store
-from app.web.flash import flash
 from app.web.htmx import HtmxRequest
-from app.web.paging import pager
+from app.web.paging import Cursor, pager
+from app.web.run_table import rate_figure, run_row
 from app.web.templating import fragment, page
 
 router = APIRouter()
 PAGE_SIZE = 50
+_KEY_LENGTH = 500
 _ACTIVE = "active"
 _CHIPS = (
     ("All", "", ()),
@@ -59,7 +60,7 @@ async def list_runs(
     _viewer: SignedIn,
     q: Annotated[str, Query(max_length=200)] = "",
     status: str = "",
-    cursor: str | None = None,
+    cursor: Cursor = None,
 ) -> HTMLResponse:
     statuses = _STATUSES.get(status, ())
     async with store.read() as session:
@@ -73,8 +74,7 @@ async def list_runs(
     query = {"q": q, "status": status if statuses else ""}
     context = RunsPage(
         rows=[
-            views.run_row(run, counts.get(run.id, []), load_of(run, loads), now)
-            for run in found.items
+            run_row(run, counts.get(run.id, []), load_of(run, loads), now) for run in found.items
         ],
         chips=[_chip(title, value, query) for title, value, _ in _CHIPS],
         query=q,
@@ -95,13 +95,16 @@ async def show(request: Request, slug: str, store: Store, _viewer: SignedIn) -> 
         counts = (await metrics.list_solve_counts(session, [run])).get(run.id, [])
         newest = await metrics.find_newest_evaluation(session, run)
         series = await metrics.list_series(session, run)
+    hero = views.hero_spec(counts, series)
     context = ChartsPage(
         head=head,
         figures=views.figures(run, counts, utcnow()),
+        hero_chart=views.chart_card(run, hero, None),
+        is_solve_rate=hero.is_hero,
         hero=views.hero_data(run, counts),
-        hero_rows=[(c.step, views.rate_figure(c.solved, c.n)) for c in reversed(counts)],
+        hero_rows=[(c.step, rate_figure(c.solved, c.n)) for c in reversed(counts)],
         grid=views.maze_grid(newest) if newest else None,
-        groups=views.chart_groups(run, series),
+        groups=views.chart_groups(run, series, hero=hero.key),
         points_url=f"/runs/{run.slug}/points",
     )
     return page(request, "runs/show.html", context)
@@ -120,12 +123,18 @@ async def status_part(
 
 
 @router.get("/runs/{slug}/charts")
-async def charts_part(request: Request, slug: str, store: Store, _viewer: SignedIn) -> HTMLResponse:
-    """The cards of all charts, asked for again when a run logs a metric for the first time."""
+async def charts_part(
+    request: Request,
+    slug: str,
+    store: Store,
+    _viewer: SignedIn,
+    hero: Annotated[str, Query(max_length=_KEY_LENGTH)] = HERO_KEY,
+) -> HTMLResponse:
+    """The cards of all charts but `hero`, asked for again when a run logs a new metric."""
     async with store.read() as session:
         run, head = await load_head(session, slug)
         series = await metrics.list_series(session, run)
-    context = ChartsPart(head, views.chart_groups(run, series))
+    context = ChartsPart(head, views.chart_groups(run, series, hero=hero))
     return fragment(request, "runs/_charts.html", context)
 
 
@@ -137,23 +146,6 @@ async def mazes_part(request: Request, slug: str, store: Store, _viewer: SignedI
         newest = await metrics.find_newest_evaluation(session, run)
     context = MazesPart(head, views.maze_grid(newest) if newest else None)
     return fragment(request, "runs/_mazes.html", context)
-
-
-@router.get("/runs/{slug}/stop")
-async def ask_stop(request: Request, slug: str, store: Store, _viewer: SignedIn) -> HTMLResponse:
-    async with store.read() as session:
-        run, head = await load_head(session, slug)
-    if not head.can_stop:
-        raise Conflict(f"run {run.slug} cannot be stopped: it is {run.status} already")
-    return page(request, "runs/stop.html", StopPage(head, views.stop_consequences(run)))
-
-
-@router.post("/runs/{slug}/stop")
-async def stop(slug: str, store: Store, viewer: SignedIn) -> Response:
-    async with store.write() as session:
-        run = await service.get(session, slug)
-        await service.request_stop(session, run, actor=viewer.name)
-    return flash(RedirectResponse(f"/runs/{slug}", 303), "run-stopping")
 
 
 def _chip(title: str, value: str, query: dict[str, str]) -> StatusChip:

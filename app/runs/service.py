@@ -186,11 +186,18 @@ async def count_by_experiment(
 
 
 async def list_events(
-    session: AsyncSession, run: Run, *, limit: int = 200, cursor: str | None = None
+    session: AsyncSession,
+    run: Run,
+    *,
+    limit: int = 200,
+    cursor: str | None = None,
+    newest_first: bool = False,
 ) -> Page[Event]:
-    """Oldest first."""
-    after = decode_id_cursor(cursor) if cursor else None
-    rows = await repository.list_events(session, run.id, after=after, limit=limit + 1)
+    """Oldest first unless told otherwise. Raises `Invalid` for a cursor of another list."""
+    place = decode_id_cursor(cursor) if cursor else None
+    rows = await repository.list_events(
+        session, run.id, beyond=place, limit=limit + 1, newest_first=newest_first
+    )
     return page_of(rows, limit, lambda event: [str(event.id)])
 
 

@@ -2,20 +2,21 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from app.db import Database
+from app.db import Database, ReadSession
 from app.logs import service as logs
 from app.metrics import service as metrics
 from app.models import Run
 from app.runs import log_lines, service, views
-from app.runs.loading import load_of
 from app.runs.states import ENDED
-from app.runs.words import status_words
+from app.runs.tab_routes import AttemptNumber, LineNumber
+from app.web.cluster_line import load_of
 from app.web.deps import SignedIn, Store
+from app.web.run_words import status_words
 from app.web.sse import END, poll
 
 router = APIRouter()
@@ -33,9 +34,8 @@ StreamedRun = Annotated[Run, Depends(_run)]
 
 @router.get("/runs/{slug}/stream", response_class=EventSourceResponse)
 async def stream_run(run: StreamedRun, store: Store) -> AsyncIterator[ServerSentEvent]:
-    """`run` when its status line changed, `points`, `evaluation`, and `end`."""
-    async with store.read() as session:
-        follower = RunFollower(store, run.slug, await metrics.list_cursors(session, run))
+    """`series`, `evaluation` and `run` at first; each again when it changed; at last `end`."""
+    follower = RunFollower(store, run.slug)
     async for event in poll(follower.look):
         yield event
 
@@ -44,11 +44,11 @@ async def stream_run(run: StreamedRun, store: Store) -> AsyncIterator[ServerSent
 async def stream_log(
     run: StreamedRun,
     store: Store,
-    attempt: Annotated[int | None, Query(ge=1)] = None,
-    from_line: Annotated[int, Query(alias="from", ge=1)] = 1,
+    attempt: AttemptNumber = None,
+    from_line: LineNumber = None,
 ) -> AsyncIterator[ServerSentEvent]:
     """`lines` from number `from` on; the last one comes again while it grows."""
-    follower = LogFollower(store, run.slug, attempt, from_line)
+    follower = LogFollower(store, run.slug, attempt, from_line or 1)
     async for event in poll(follower.look):
         yield event
 
@@ -57,42 +57,49 @@ async def stream_log(
 class RunFollower:
     """What one reader of a run's page has been told. `cursors` by metric key.
 
-    The first look tells of status and evaluations anyhow: they may have changed since the page
-    was made.
+    The first look tells all: `series` names each key with its cursor, so that a reader sees what
+    came between its page and this stream, or while it had none. `end` comes only with a look
+    that found nothing new, for what is stored last may come after the status.
     """
 
     database: Database
     slug: str
-    cursors: dict[str, str]
+    cursors: dict[str, str] | None = None
     status: object = None
-    evaluation_count: int = 0
+    evaluations: object = None
 
     async def look(self) -> list[ServerSentEvent]:
         async with self.database.read() as session:
             run = await service.get(session, self.slug)
             load = load_of(run, await service.loads(session))
-            new = await metrics.list_cursors(session, run)
-            changed = [key for key, cursor in new.items() if self.cursors.get(key) != cursor]
-            since = [self.cursors[key] for key in changed if key in self.cursors]
-            found = await metrics.read_series(session, [run], changed, since=since)
             counts = (await metrics.list_solve_counts(session, [run])).get(run.id, [])
-        events = [self._points(found)] if found else []
-        if self.evaluation_count != len(counts):
-            events.append(ServerSentEvent(event="evaluation", data=views.hero_data(run, counts)))
-        self.evaluation_count = len(counts)
+            series = await self._series(session, run)
         status = (run.status, status_words(run, position=load.position(run.id)), run.conditions)
+        events = [series] if series else []
+        if self.evaluations != counts:
+            events.append(ServerSentEvent(event="evaluation", data=views.hero_data(run, counts)))
         if self.status != status:
             events.append(ServerSentEvent(event="run", data={"status": run.status}))
-        self.status = status
-        if run.status in ENDED:
+        self.evaluations, self.status = counts, status
+        if run.status in ENDED and not events:
             events.append(ServerSentEvent(event=END, data={"status": run.status}))
         return events
 
-    def _points(self, found: list[metrics.SeriesView]) -> ServerSentEvent:
-        """Each series with the cursor that its points follow, so that a reader sees a gap."""
-        rows = [views.points(view) | {"after": self.cursors.get(view.key)} for view in found]
-        self.cursors |= {view.key: view.cursor for view in found}
-        return ServerSentEvent(event="points", data={"series": rows})
+    async def _series(self, session: ReadSession, run: Run) -> ServerSentEvent | None:
+        """Where all series stand, or the points of those that moved since the last look."""
+        known, new = self.cursors, await metrics.list_cursors(session, run)
+        if known is None:
+            self.cursors = new
+            return ServerSentEvent(event="series", data={"cursors": new})
+        changed = [key for key, cursor in new.items() if known.get(key) != cursor]
+        since = [known[key] for key in changed if key in known]
+        found = await metrics.read_series(session, [run], changed, since=since)
+        # Each with the cursor that its points follow, so that a reader sees a gap.
+        rows: list[dict[str, Any]] = [
+            views.points(view) | {"after": known.get(view.key)} for view in found
+        ]
+        known |= {view.key: view.cursor for view in found}
+        return ServerSentEvent(event="points", data={"series": rows}) if rows else None
 
 
 @dataclass(slots=True)

@@ -1,5 +1,6 @@
 """The tabs of a run: single charts and their points, log, config, timeline."""
 
+from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import urlencode
 
@@ -14,14 +15,28 @@ from app.metrics.charts import chart_for
 from app.models import Run
 from app.recipes import service as recipes
 from app.runs import log_lines, service, views
-from app.runs.contexts import ChartPage, ConfigPage, LogPage, RunHead, Tab, TimelinePage
+from app.runs.contexts import (
+    ChartPage,
+    ConfigPage,
+    LogLine,
+    LogPage,
+    RunHead,
+    Tab,
+    TimelinePage,
+)
 from app.runs.loading import load_head
 from app.web.deps import SignedIn, Store
+from app.web.paging import Cursor, pager
 from app.web.templating import page
 
 router = APIRouter()
 LOG_LINES = 400
 POINTS = 1_000
+EVENTS = 100
+_CONTEXT_LINES = 20
+
+AttemptNumber = Annotated[int | None, Query(ge=1, le=1_000_000)]
+LineNumber = Annotated[int | None, Query(alias="from", ge=1, le=2**62)]
 
 
 @router.get("/runs/{slug}/points")
@@ -66,16 +81,20 @@ async def show_log(
     slug: str,
     store: Store,
     _viewer: SignedIn,
-    attempt: Annotated[int | None, Query(ge=1)] = None,
-    from_line: Annotated[int | None, Query(alias="from", ge=1)] = None,
+    attempt: AttemptNumber = None,
+    from_line: LineNumber = None,
+    q: Annotated[str, Query(max_length=200)] = "",
 ) -> HTMLResponse:
+    """The last lines, those from a number on, or those that contain `q`."""
+    words = q.strip()
     async with store.read() as session:
         run, head = await load_head(session, slug, tab="Log")
         found = await logs.read_lines(
-            session, run, attempt=attempt, from_line=from_line, limit=LOG_LINES
+            session, run, attempt=attempt, from_line=from_line, limit=LOG_LINES, q=words
         )
     chosen = attempt or (run.attempts[-1].number if run.attempts else None)
-    return page(request, "runs/log.html", _log_page(run, head, found, chosen))
+    build = _search_page if words else _log_page
+    return page(request, "runs/log.html", build(_Log(run, head, found, chosen, words)))
 
 
 @router.get("/runs/{slug}/log.txt")
@@ -83,7 +102,7 @@ async def whole_log(
     slug: str,
     store: Store,
     _viewer: SignedIn,
-    attempt: Annotated[int | None, Query(ge=1)] = None,
+    attempt: AttemptNumber = None,
 ) -> Response:
     """The log's bytes as they were written."""
     async with store.read() as session:
@@ -118,39 +137,82 @@ async def show_config(request: Request, slug: str, store: Store, _viewer: Signed
 
 @router.get("/runs/{slug}/timeline")
 async def show_timeline(
-    request: Request, slug: str, store: Store, _viewer: SignedIn
+    request: Request, slug: str, store: Store, _viewer: SignedIn, cursor: Cursor = None
 ) -> HTMLResponse:
     async with store.read() as session:
         run, head = await load_head(session, slug, tab="Timeline")
-        events = await service.list_events(session, run)
-    context = TimelinePage(head, views.attempts(run, utcnow()), views.timeline(events.items))
+        events = await service.list_events(
+            session, run, limit=EVENTS, cursor=cursor, newest_first=True
+        )
+    context = TimelinePage(
+        head=head,
+        attempts=views.attempts(run, utcnow()),
+        events=views.timeline(events.items),
+        pager=pager(f"/runs/{slug}/timeline", {}, cursor=cursor, next_cursor=events.next_cursor),
+    )
     return page(request, "runs/timeline.html", context)
 
 
-def _log_page(run: Run, head: RunHead, found: logs.LogPage, attempt: int | None) -> LogPage:
-    url = f"/runs/{run.slug}/log"
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """What was read of a log, and what was asked for."""
+
+    run: Run
+    head: RunHead
+    found: logs.LogPage
+    attempt: int | None
+    query: str
+
+    @property
+    def url(self) -> str:
+        return f"/runs/{self.run.slug}/log"
+
+    def link(self, path: str = "", *, start: int | None = None, query: str = "") -> str:
+        given = {"attempt": self.attempt, "from": start, "q": query or None}
+        kept = {name: value for name, value in given.items() if value is not None}
+        return f"{self.url}{path}" + ("?" + urlencode(kept) if kept else "")
+
+    def page(
+        self, lines: list[LogLine], *, older: str = "", newer: str = "", stream: str = ""
+    ) -> LogPage:
+        return LogPage(
+            head=self.head,
+            query=self.query,
+            attempt=self.attempt,
+            log_url=self.url,
+            lines=lines,
+            total_lines=self.found.total_lines,
+            attempts=[
+                Tab(f"Attempt {n}", f"{self.url}?attempt={n}", n == self.attempt)
+                for n in (row.number for row in self.run.attempts)
+            ],
+            older_url=older,
+            newer_url=newer,
+            whole_url=self.link(".txt"),
+            stream_url=stream,
+        )
+
+
+def _log_page(log: _Log) -> LogPage:
+    found = log.found
     first = found.lines[0].number if found.lines else 1
     last = found.lines[-1].number if found.lines else 0
     is_at_end = last >= found.total_lines
-    older, newer = max(1, first - LOG_LINES), last + 1
-    return LogPage(
-        head=head,
-        lines=[log_lines.show(line) for line in found.lines],
-        total_lines=found.total_lines,
-        attempts=[
-            Tab(f"Attempt {row.number}", _link(url, attempt=row.number), row.number == attempt)
-            for row in run.attempts
-        ],
-        older_url=_link(url, attempt=attempt, start=older) if first > 1 else "",
-        newer_url="" if is_at_end else _link(url, attempt=attempt, start=newer),
-        whole_url=_link(f"{url}.txt", attempt=attempt),
-        stream_url=_link(f"{url}/stream", attempt=attempt, start=newer)
-        if head.is_live and is_at_end
-        else "",
+    # From the last line, not after it: it may have been read while it was written.
+    stream = log.link("/stream", start=max(1, last))
+    return log.page(
+        [log_lines.show(line) for line in found.lines],
+        older=log.link(start=max(1, first - LOG_LINES)) if first > 1 else "",
+        newer="" if is_at_end else log.link(start=last + 1),
+        stream=stream if log.head.is_live and is_at_end else "",
     )
 
 
-def _link(path: str, *, attempt: int | None, start: int | None = None) -> str:
-    query = {"attempt": attempt, "from": start}
-    given = {name: value for name, value in query.items() if value is not None}
-    return path + ("?" + urlencode(given) if given else "")
+def _search_page(log: _Log) -> LogPage:
+    """Each line leads to its place in the whole log, with some lines before it."""
+    lines = [
+        log_lines.show(line, url=log.link(start=max(1, line.number - _CONTEXT_LINES)))
+        for line in log.found.lines
+    ]
+    on = log.found.next_line
+    return log.page(lines, newer=log.link(start=on, query=log.query) if on else "")

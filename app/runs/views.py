@@ -8,46 +8,50 @@ from urllib.parse import quote
 
 import numpy as np
 
-from app.clusters.contexts import cluster_line
-from app.metrics.charts import ChartSpec, charts_for
+from app.metrics.charts import HERO_KEY, ChartSpec, chart_for, charts_for
 from app.metrics.service import SeriesView, SolveCount
-from app.metrics.statistics import wilson_interval
-from app.models import Config, Event, MetricSeries, Run, TrainingEvaluation
+from app.models import (
+    Config,
+    DesiredStatus,
+    Event,
+    MetricSeries,
+    Run,
+    RunOrigin,
+    RunStatus,
+    TrainingEvaluation,
+)
 from app.recipes import service as recipes
 from app.recipes.model import Recipe
 from app.runs.contexts import (
     AttemptRow,
     ChartCard,
     ChartGroup,
-    Condition,
     ConfigGroup,
     ConfigRow,
     Failure,
     Figure,
     MazeCell,
     MazeGrid,
-    RateFigure,
     RunHead,
-    RunRow,
     Tab,
     TimelineEvent,
 )
 from app.runs.service import ClusterLoad
 from app.runs.states import ENDED
-from app.runs.words import ends_at, queue_words, seconds_taken, status_words
+from app.web.cluster_line import cluster_line
 from app.web.filters import duration, number, percent
 from app.web.forms import as_text
-from app.web.svg import maze_picture, sparkline
+from app.web.run_table import SolveCounts, colour_of, conditions, rate_figure, solved_share
+from app.web.run_words import ends_at, seconds_taken, status_words
+from app.web.svg import MazePicture, maze_picture
 
-SolveCounts = Sequence[SolveCount]
-"""The evaluations of a run by step."""
-
-_COLOURS = 10
 _UNKNOWN = "–"
 _FIRST = "Before training"
 _STEPS_KEY = "trainer.max_training_steps"
+_STAND_IN_KEY = "eval/all/pass_at_1"
 _UNITS = {"share": "", "seconds": "s"}
 _TABS = (("Charts", ""), ("Log", "/log"), ("Config", "/config"), ("Timeline", "/timeline"))
+_FAILED = (RunStatus.FAILED, RunStatus.LOST)
 _STATUS_EVENTS = ("status", "attempt_status")
 _EVENT_TITLES = {
     "created": "Created",
@@ -58,48 +62,12 @@ _EVENT_TITLES = {
 }
 
 
-def colour_of(run: Run) -> int:
-    """0 to 9, the same for a run on every page."""
-    return run.id.int % _COLOURS
-
-
-def rate_figure(solved: int, n: int) -> RateFigure:
-    low, high = wilson_interval(solved, n)
-    return RateFigure(solved, n, solved / n if n else 0.0, low, high)
-
-
-def best_rate(counts: SolveCounts) -> RateFigure | None:
-    """The evaluation with the largest solve rate; the first of equals."""
-    if not counts:
-        return None
-    best = max(counts, key=_share)
-    return rate_figure(best.solved, best.n)
-
-
-def run_row(run: Run, counts: SolveCounts, load: ClusterLoad, now: datetime) -> RunRow:
-    return RunRow(
-        slug=run.slug,
-        name=run.name,
-        colour=colour_of(run),
-        experiment_name=run.experiment.name,
-        status=run.status,
-        reason=_reason(run, load),
-        conditions=conditions(run),
-        best=best_rate(counts),
-        spark=sparkline([_share(count) for count in counts]) if len(counts) > 1 else "",
-        step=run.step,
-        total_steps=run.total_steps,
-        cluster_name=run.cluster.name if run.cluster else "",
-        owner=run.owner,
-        started_at=run.started_at,
-        duration_seconds=seconds_taken(run, now),
-        is_live=run.status not in ENDED,
-    )
-
-
 def run_head(run: Run, *, load: ClusterLoad, tab: str) -> RunHead:
     """`tab` is the title of the tab that is open, or empty."""
     is_live = run.status not in ENDED
+    is_ours = run.origin is RunOrigin.SUBMITTED
+    is_deleted = run.deleted_at is not None
+    is_unfinished = not is_live and run.status is not RunStatus.SUCCEEDED
     return RunHead(
         slug=run.slug,
         name=run.name,
@@ -112,23 +80,15 @@ def run_head(run: Run, *, load: ClusterLoad, tab: str) -> RunHead:
         conditions=conditions(run),
         cluster=cluster_line(run.cluster, load) if run.cluster else None,
         is_live=is_live,
-        can_stop=is_live and run.origin == "submitted" and run.desired_status != "stop",
+        can_stop=is_live and is_ours and run.desired_status is not DesiredStatus.STOP,
+        can_resume=is_unfinished and is_ours and not is_deleted,
+        can_delete=not is_live and not is_deleted,
+        is_deleted=is_deleted,
         failure=_failure(run),
         tabs=[
             Tab(title, f"/runs/{run.slug}{path}", is_current=title == tab) for title, path in _TABS
         ],
     )
-
-
-def conditions(run: Run) -> list[Condition]:
-    return [
-        Condition(
-            kind=str(item.get("kind", "")),
-            since=_time(item.get("since")),
-            message=str(item.get("message", "")),
-        )
-        for item in run.conditions
-    ]
 
 
 def figures(run: Run, counts: SolveCounts, now: datetime) -> list[Figure]:
@@ -145,7 +105,6 @@ def figures(run: Run, counts: SolveCounts, now: datetime) -> list[Figure]:
 
 
 def maze_grid(evaluation: TrainingEvaluation) -> MazeGrid:
-    """Raises `ValueError` for an environment without mazes."""
     cells = [_cell(evaluation.env_id, item) for item in evaluation.items]
     limit = f", at most {evaluation.max_turns} turns" if evaluation.max_turns else ""
     passed = f"pass_at_1 {evaluation.passed_count}/{evaluation.n}"
@@ -166,6 +125,7 @@ def hero_data(run: Run, counts: SolveCounts) -> dict[str, object]:
         "step": [count.step for count in counts],
         "solved": [rate.solved for rate in rates],
         "n": [rate.n for rate in rates],
+        "attempt": [count.attempt for count in counts],
         "low": [round(rate.low, 4) for rate in rates],
         "high": [round(rate.high, 4) for rate in rates],
         "resumed": [b.step for a, b in pairwise(counts) if b.attempt > a.attempt],
@@ -189,7 +149,6 @@ def attempts(run: Run, now: datetime) -> list[AttemptRow]:
 
 
 def timeline(events: Sequence[Event]) -> list[TimelineEvent]:
-    """Newest first."""
     return [
         TimelineEvent(
             at=event.at,
@@ -198,16 +157,23 @@ def timeline(events: Sequence[Event]) -> list[TimelineEvent]:
             status=event.to_status if event.kind in _STATUS_EVENTS else None,
             message=event.message,
         )
-        for event in reversed(events)
+        for event in events
     ]
 
 
-def chart_groups(run: Run, series: Sequence[MetricSeries]) -> list[ChartGroup]:
-    """A card for each key but the hero's, in the groups and order of `metrics.charts`."""
+def hero_spec(counts: SolveCounts, series: Sequence[MetricSeries]) -> ChartSpec:
+    """The chart on top: the solve rate, or under its own name what a run without one has."""
+    keys = {row.key for row in series}
+    stands_in = not counts and HERO_KEY not in keys and _STAND_IN_KEY in keys
+    return chart_for(_STAND_IN_KEY if stands_in else HERO_KEY)
+
+
+def chart_groups(run: Run, series: Sequence[MetricSeries], *, hero: str) -> list[ChartGroup]:
+    """A card for each key but `hero`, in the groups and order of `metrics.charts`."""
     last = {row.key: row.last for row in series}
     cards: dict[str, list[ChartCard]] = {}
     for spec in charts_for(last):
-        if not spec.is_hero:
+        if spec.key != hero:
             cards.setdefault(spec.group.label, []).append(chart_card(run, spec, last[spec.key]))
     return [ChartGroup(title, found) for title, found in cards.items()]
 
@@ -269,7 +235,7 @@ def script(config: Config, recipe: Recipe | None) -> str:
 
 def stop_consequences(run: Run) -> list[str]:
     """What stopping does, before it is done."""
-    if run.status == "queued":
+    if run.status is RunStatus.QUEUED:
         return ["It has not started. It leaves the queue and trains nothing."]
     step = f" at step {run.step:,}" if run.step is not None else ""
     return [
@@ -282,7 +248,7 @@ def _rate_figures(counts: SolveCounts) -> list[Figure]:
     if not counts:
         return [Figure(label, _UNKNOWN) for label in ("Best solve rate", "Newest", _FIRST)]
     rows = (
-        ("Best solve rate", max(counts, key=_share)),
+        ("Best solve rate", max(counts, key=solved_share)),
         ("Newest", counts[-1]),
         (_FIRST if counts[0].step == 0 else f"At step {counts[0].step}", counts[0]),
     )
@@ -299,24 +265,16 @@ def _rate_figure(label: str, count: SolveCount) -> Figure:
     )
 
 
-def _share(count: SolveCount) -> float:
-    return count.solved / count.n if count.n else 0.0
-
-
-def _reason(run: Run, load: ClusterLoad) -> str:
-    position = load.position(run.id)
-    if position is not None:
-        return queue_words(run, position=position)
-    return run.status_reason if run.status in ENDED else ""
-
-
 def _failure(run: Run) -> Failure | None:
     found = run.attempts[-1].failure if run.attempts else None
-    if run.status != "failed" or not found:
+    if found is None and run.status in _FAILED and run.status_reason:
+        found = {"class": run.status, "message": run.status_reason}
+    if found is None or run.status is RunStatus.SUCCEEDED:
         return None
     evidence = found.get("evidence") or []
     return Failure(
-        kind=str(found.get("class", "failed")),
+        attempt=None if run.status in ENDED else run.attempts[-1].number,
+        kind=str(found.get("class") or RunStatus.FAILED),
         message=str(found.get("message", "")),
         evidence=[str(line) for line in (evidence if isinstance(evidence, list) else [evidence])],
         hint=str(found.get("hint") or ""),
@@ -324,11 +282,20 @@ def _failure(run: Run) -> Failure | None:
 
 
 def _cell(env_id: str, item: Mapping[str, Any]) -> MazeCell:
-    seed, solved, turns = int(item["seed"]), bool(item["solved"]), item.get("turns")
+    seed, solved, turns = item.get("seed"), bool(item.get("solved")), item.get("turns")
     how = "solved" if solved else "not solved"
     within = f" in {turns} turns" if turns is not None else ""
-    picture = maze_picture(env_id, seed)
-    return MazeCell(solved, f"Maze {seed}: {how}{within}", picture)
+    name = "Maze without a seed" if seed is None else f"Maze {seed}"
+    return MazeCell(solved, f"{name}: {how}{within}", _picture(env_id, seed))
+
+
+def _picture(env_id: str, seed: object) -> MazePicture | None:
+    if not isinstance(seed, int):
+        return None
+    try:
+        return maze_picture(env_id, seed)
+    except ValueError:
+        return None
 
 
 def _event_title(event: Event) -> str:
@@ -339,12 +306,3 @@ def _event_title(event: Event) -> str:
         of_attempt = event.kind == "attempt_status"
         return f"Attempt {event.attempt_number}: {status}" if of_attempt else status.capitalize()
     return (event.reason or event.kind).replace("_", " ").capitalize()
-
-
-def _time(value: object) -> datetime | None:
-    if isinstance(value, datetime):
-        return value
-    try:
-        return datetime.fromisoformat(str(value)) if value else None
-    except ValueError:
-        return None

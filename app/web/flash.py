@@ -10,7 +10,9 @@ COOKIE = "skydeck_flash"
 SENTENCES = {
     "run-queued": "Run queued. It starts as soon as the cluster is free.",
     "run-stopping": "Stopping. The run saves a checkpoint first.",
-    "run-stopped": "Run stopped.",
+    "run-resumed": "Queued again. It goes on from its newest checkpoint.",
+    "run-deleted": "Run deleted. It is in no list any more.",
+    "run-restored": "Run restored.",
     "signed-in": "Signed in.",
     "signed-out": "Signed out.",
     "token-revoked": "Token revoked. Programs that use it are refused from now on.",

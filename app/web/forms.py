@@ -29,8 +29,15 @@ class FormField:
 
 
 def typed_values(form: FormData) -> dict[str, str]:
-    """Each field's last value as text; a flag's hidden `false` comes before its `true`."""
-    return {name: value for name, value in form.multi_items() if isinstance(value, str)}
+    """Each field's last value as text; a flag's hidden `false` comes before its `true`.
+
+    Halves of a surrogate pair, which no answer and no database can hold, become question marks.
+    """
+    return {
+        _encodable(name): _encodable(value)
+        for name, value in form.multi_items()
+        if isinstance(value, str)
+    }
 
 
 def as_text(value: object) -> str:
@@ -47,6 +54,10 @@ def group_problems(
     by_name = {f.name: f for f in fields}
     known = [(by_name[n].id, _named(by_name[n], m)) for n, m in problems.items() if n in by_name]
     return known + [("", message) for name, message in problems.items() if name not in by_name]
+
+
+def _encodable(text: str) -> str:
+    return text.encode(errors="replace").decode()
 
 
 def _named(field: FormField, message: str) -> str:

@@ -2,7 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 from urllib.parse import urlencode
+
+from fastapi import Query
+
+Cursor = Annotated[str | None, Query(max_length=2_000)]
+"""Where a list goes on."""
 
 
 @dataclass(frozen=True, slots=True)

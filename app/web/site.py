@@ -4,7 +4,7 @@ from fastapi import APIRouter, FastAPI
 
 from app.clusters import routes as clusters
 from app.experiments import routes as experiments
-from app.runs import form_routes, routes, stream_routes, tab_routes
+from app.runs import action_routes, form_routes, routes, stream_routes, tab_routes
 from app.users import routes as users
 from app.web import errors, preferences
 from app.web.assets import HashedStaticFiles
@@ -18,6 +18,7 @@ ROUTERS = (
     # Before the run pages: `/runs/new` is no run's slug.
     form_routes.router,
     routes.router,
+    action_routes.router,
     tab_routes.router,
     stream_routes.router,
     experiments.router,

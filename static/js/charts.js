@@ -3,6 +3,8 @@
 
 const FRAME = { l: 46, r: 14, t: 10, b: 30 };
 const CONFIG = { displayModeBar: false, responsive: true, doubleClick: "reset", showTips: false };
+/** A chart of this height has room for the title of its axis. */
+const TALL_PX = 240;
 const MARKS = ["plotly.js-style-global", "9f215cf04c5486422605d13261cb87401f4e7763b6296af81e98efbc0130da53"];
 
 let loading;
@@ -120,8 +122,9 @@ export function drawHero(plotly, element, data) {
 export async function updateHero(plotly, element, data) {
   const drawn = element.hero;
   const kept = drawn?.step.length ?? 0;
-  const grows = kept > 0 && data.step.length >= kept && drawn.step.every((step, i) => step === data.step[i] && drawn.solved[i] === data.solved[i]);
-  if (grows && data.step.length === kept) return false;
+  if (drawn && JSON.stringify(drawn) === JSON.stringify(data)) return false;
+  const isKept = (step, i) => step === data.step[i] && drawn.solved[i] === data.solved[i] && drawn.attempt[i] === data.attempt[i];
+  const grows = kept > 0 && data.step.length > kept && drawn.step.every(isKept);
   if (!grows) {
     await drawHero(plotly, element, data);
     return true;
@@ -156,14 +159,22 @@ function lineTraces(series, hue) {
   return traces;
 }
 
-export function drawLine(plotly, element, series, hue) {
+// All charts of a run that knows its length share one axis, which does not move while it grows.
+export function drawLine(plotly, element, series, { hue, total }) {
   const layout = baseLayout();
-  layout.yaxis.tickformat = ".4~g";
+  const last = series.step.at(-1) ?? 0;
+  if (total && last <= total) layout.xaxis.range = [-total * 0.015, total * 1.015];
+  layout.yaxis.tickformat = element.dataset.unit === "share" ? ".0%" : ".4~g";
+  if (element.clientHeight > TALL_PX) {
+    layout.xaxis.title = { text: "step", standoff: 4, font: { size: 12 } };
+    layout.margin = { ...FRAME, b: 40 };
+  }
   return plotly.react(element, lineTraces(series, hue), layout, CONFIG);
 }
 
-export function extendLine(plotly, element, added) {
-  const odd = added.odd.length > 0;
-  if (odd) return Promise.resolve(false);
+// Answers false where the chart must be drawn anew: odd values, or steps beyond its axis.
+export function extendLine(plotly, element, added, total) {
+  const isBeyond = total && added.step.at(-1) > total;
+  if (added.odd.length || isBeyond) return Promise.resolve(false);
   return plotly.extendTraces(element, { x: [added.step], y: [added.value] }, [0]).then(() => true);
 }

@@ -19,7 +19,7 @@ export function followLog(box, button, url) {
     if (on) toEnd();
   };
 
-  if (!location.hash) toEnd();
+  if (!location.hash && !("found" in box.dataset)) toEnd();
   if (!url) return;
   button.hidden = false;
   button.addEventListener("click", () => setFollowing(!following));

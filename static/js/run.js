@@ -9,9 +9,12 @@ const KEYS_AT_ONCE = 40;
 const host = document.querySelector("[data-plotly]");
 const head = document.getElementById("run-head");
 const hue = Number(host?.dataset.colour ?? 0);
+const total = Number(host?.dataset.total ?? 0);
 /** Chart element by metric key, and what is known of each series. */
 const elements = new Map();
 const known = new Map();
+/** Where each series stands on the server, as far as it was told. */
+const newest = new Map();
 const waiting = new Set();
 let plotly;
 let draining = false;
@@ -37,6 +40,7 @@ async function drain() {
     try {
       await load(batch.map((element) => element.dataset.key).filter((key) => !known.has(key)));
       for (const element of batch) await draw(element);
+      await refresh(batch.map((element) => element.dataset.key));
     } catch (error) {
       console.warn("Charts were not loaded:", error);
       break;
@@ -70,30 +74,60 @@ function take(row) {
 async function draw(element) {
   const series = known.get(element.dataset.key);
   if (!series || !element.isConnected) return;
-  await drawLine(plotly, element, series, hue);
+  await drawLine(plotly, element, series, { hue, total });
   element.drawn = true;
 }
 
-async function onPoints(rows) {
-  const missing = rows.some((row) => !elements.has(row.key) && row.key !== host.dataset.heroKey);
-  if (missing) document.body.dispatchEvent(new CustomEvent("skydeck-charts"));
-  for (const row of rows) {
-    const last = row.value.at(-1);
-    for (const label of document.querySelectorAll(`[data-last="${CSS.escape(row.key)}"]`)) {
-      if (last !== null && last !== undefined) label.textContent = shortNumber(last);
+// Draws again what the server is ahead of; its new points alone are asked for.
+async function refresh(keys) {
+  const behind = keys.filter((key) => known.has(key) && newest.has(key) && newest.get(key) !== known.get(key).cursor);
+  for (let start = 0; start < behind.length; start += KEYS_AT_ONCE) {
+    const some = behind.slice(start, start + KEYS_AT_ONCE);
+    for (const row of await load(some, some.map((key) => known.get(key).cursor))) {
+      showLast(row);
+      const element = elements.get(row.key);
+      if (element?.drawn) await draw(element);
     }
+  }
+}
+
+function announceNew(keys) {
+  const isOnPage = (key) => elements.has(key) || key === host.dataset.heroKey;
+  if (!keys.every(isOnPage)) announce("skydeck-charts");
+}
+
+// At each connection: what came while nobody listened.
+async function onSeries(cursors) {
+  for (const [key, cursor] of Object.entries(cursors)) newest.set(key, cursor);
+  if (host.dataset.points) announceNew(Object.keys(cursors));
+  await refresh([...known.keys()]);
+}
+
+function showLast(row) {
+  const last = row.value.at(-1);
+  if (last === null || last === undefined) return;
+  for (const label of document.querySelectorAll(`[data-last="${CSS.escape(row.key)}"]`)) label.textContent = shortNumber(last);
+}
+
+async function onPoints(rows) {
+  if (host.dataset.points) announceNew(rows.map((row) => row.key));
+  for (const row of rows) {
+    newest.set(row.key, row.cursor);
+    showLast(row);
     const element = elements.get(row.key);
     const series = known.get(row.key);
     if (!element || !series || series.cursor === row.cursor) continue;
-    const follows = row.is_new && row.after === series.cursor;
-    if (!follows) {
-      await load([row.key], [series.cursor]);
-      if (element.drawn) await draw(element);
+    if (!(row.is_new && row.after === series.cursor)) {
+      await refresh([row.key]);
       continue;
     }
     take(row);
-    if (element.drawn && !(await extendLine(plotly, element, row))) await draw(element);
+    if (element.drawn && !(await extendLine(plotly, element, row, total))) await draw(element);
   }
+}
+
+function announce(name) {
+  document.body.dispatchEvent(new CustomEvent(name));
 }
 
 function shortNumber(value) {
@@ -116,32 +150,20 @@ function collect() {
 
 function follow(url) {
   const hero = document.getElementById("hero-chart");
-  const announce = (name) => document.body.dispatchEvent(new CustomEvent(name));
   let queue = Promise.resolve();
   const later = (work) => { queue = queue.then(work).catch((error) => console.warn("Live update failed:", error)); };
   const seen = () => announce("skydeck-run");
   listen(() => url, {
+    series: ({ cursors }) => { if (host) later(() => onSeries(cursors)); },
     points: ({ series }) => { if (host) later(() => onPoints(series)); },
     evaluation: (data) => {
-      if (!hero) return;
-      later(async () => { if (await updateHero(plotly, hero, data)) announce("skydeck-evaluation"); });
+      if (hero) later(async () => { if (await updateHero(plotly, hero, data)) announce("skydeck-evaluation"); });
+      // The page was made before there was a solve rate to draw.
+      else if (document.getElementById("hero-line") && data.step.length) location.reload();
     },
     run: seen,
     end: seen,
-  }, () => { if (plotly) later(catchUp); });
-}
-
-// What came between drawing and listening, or while the page was hidden.
-async function catchUp() {
-  const rows = [...known.values()].filter((row) => row.cursor);
-  if (!host?.dataset.points) return;
-  for (let start = 0; start < rows.length; start += KEYS_AT_ONCE) {
-    const some = rows.slice(start, start + KEYS_AT_ONCE);
-    for (const { key } of await load(some.map((row) => row.key), some.map((row) => row.cursor))) {
-      const element = elements.get(key);
-      if (element?.drawn) await draw(element);
-    }
-  }
+  });
 }
 
 // The library watches the window alone; a card also grows with its neighbour.

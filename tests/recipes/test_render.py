@@ -19,6 +19,7 @@ ECHO = Recipe(
     name="echo",
     title="",
     version=1,
+    needs="",
     summary="",
     entrypoint=("printf", r"%s\0"),
     environment=(("WORD", "it's $HOME"),),

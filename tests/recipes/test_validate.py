@@ -24,6 +24,7 @@ SMALL = Recipe(
     name="small",
     title="",
     version=1,
+    needs="",
     summary="",
     entrypoint=("true",),
     groups=(

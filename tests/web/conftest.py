@@ -19,8 +19,14 @@ ORIGIN = "http://skydeck.test"
 
 
 @pytest.fixture
-def app(settings: Settings, sqlite_database: Database) -> FastAPI:
-    return create_app(settings, sqlite_database)
+def page_database(sqlite_database: Database) -> Database:
+    """What the pages read. A module whose tests are about queries takes `database` instead."""
+    return sqlite_database
+
+
+@pytest.fixture
+def app(settings: Settings, page_database: Database) -> FastAPI:
+    return create_app(settings, page_database)
 
 
 @pytest.fixture
@@ -32,9 +38,9 @@ async def stranger(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
 
 
 @pytest.fixture
-async def client(stranger: httpx.AsyncClient, sqlite_database: Database) -> httpx.AsyncClient:
+async def client(stranger: httpx.AsyncClient, page_database: Database) -> httpx.AsyncClient:
     """A browser in which the administrator is signed in."""
-    stranger.cookies.set(SESSION_COOKIE, await sign_in(sqlite_database))
+    stranger.cookies.set(SESSION_COOKIE, await sign_in(page_database))
     return stranger
 
 

@@ -15,12 +15,15 @@ from app.experiments import contexts as experiments
 from app.runs import contexts as runs
 from app.settings import ROOT
 from app.users import contexts as users
-from app.web import errors, forms, paging, svg, templating
+from app.web import cluster_line, errors, forms, paging, run_table, svg, templating
 
 TEMPLATES = "\n".join(file.read_text() for file in sorted((ROOT / "templates").rglob("*.html")))
 CLASSES = [
     context
-    for module in (clusters, experiments, runs, users, errors, forms, paging, svg, templating)
+    for module in (
+        *(clusters, experiments, runs, users),
+        *(cluster_line, errors, forms, paging, run_table, svg, templating),
+    )
     for _, context in inspect.getmembers(module, inspect.isclass)
     if context.__module__ == module.__name__ and dataclasses.is_dataclass(context)
 ]

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from app.maze.eval_sets import EASY_SOLVABLE_15
 from app.maze.generate import generate
 from app.models import Cluster, ClusterStatus, DesiredStatus, Run, RunStatus
-from app.runs.words import ends_at, queue_words, status_words
 from app.web import filters
 from app.web.flash import flash
+from app.web.run_words import ends_at, queue_words, status_words
 from app.web.svg import maze_picture, sparkline
 from app.web.templating import to_json
 

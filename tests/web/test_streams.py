@@ -1,4 +1,3 @@
-import json
 from collections.abc import Sequence
 
 import httpx
@@ -14,19 +13,13 @@ from app.web.sse import END, poll
 from tests.web.seed import Seeded, add_evaluation, add_log, add_points
 
 
-async def follower(database: Database, slug: str) -> RunFollower:
-    async with database.read() as session:
-        run = await runs.get(session, slug)
-        return RunFollower(database, slug, await metrics.list_cursors(session, run))
-
-
 def names(events: Sequence[ServerSentEvent]) -> list[str | None]:
     return [event.event for event in events]
 
 
 async def test_a_reader_is_told_only_what_is_new(sqlite_database: Database, seeded: Seeded) -> None:
-    reader = await follower(sqlite_database, seeded.running)
-    assert names(await reader.look()) == ["evaluation", "run"]
+    reader = RunFollower(sqlite_database, seeded.running)
+    assert names(await reader.look()) == ["series", "evaluation", "run"]
     assert await reader.look() == []
     async with sqlite_database.write() as session:
         run = await runs.get(session, seeded.running)
@@ -44,7 +37,7 @@ async def test_a_reader_is_told_only_what_is_new(sqlite_database: Database, seed
 async def test_each_batch_names_the_cursor_that_it_follows(
     sqlite_database: Database, seeded: Seeded
 ) -> None:
-    reader = await follower(sqlite_database, seeded.running)
+    reader = RunFollower(sqlite_database, seeded.running)
     await reader.look()
     cursors = []
     for step in (85, 86):
@@ -59,7 +52,7 @@ async def test_each_batch_names_the_cursor_that_it_follows(
 async def test_an_evaluation_brings_the_whole_hero(
     sqlite_database: Database, seeded: Seeded
 ) -> None:
-    reader = await follower(sqlite_database, seeded.running)
+    reader = RunFollower(sqlite_database, seeded.running)
     await reader.look()
     async with sqlite_database.write() as session:
         run = await runs.get(session, seeded.running)
@@ -70,14 +63,56 @@ async def test_an_evaluation_brings_the_whole_hero(
     assert event.data["solved"][-1] == 60
 
 
-async def test_the_end_of_a_run_ends_its_stream(sqlite_database: Database, seeded: Seeded) -> None:
-    reader = await follower(sqlite_database, seeded.running)
+async def test_each_connection_begins_with_where_everything_stands(
+    sqlite_database: Database, seeded: Seeded
+) -> None:
+    async with sqlite_database.write() as session:
+        run = await runs.get(session, seeded.running)
+        stands = await metrics.list_cursors(session, run)
+        await add_points(session, run, 85, 85)
+    series, evaluation, status = await RunFollower(sqlite_database, seeded.running).look()
+    moved = {key for key, cursor in series.data["cursors"].items() if stands[key] != cursor}
+    assert "timing/step" in moved
+    assert "eval/all/pass_at_1" not in moved
+    assert evaluation.data["step"] == [0, 20, 40, 60, 80]
+    assert status.data == {"status": "running"}
+
+
+async def test_the_first_look_at_a_run_without_anything_still_tells_all(
+    sqlite_database: Database, seeded: Seeded
+) -> None:
+    events = await RunFollower(sqlite_database, seeded.queued).look()
+    assert names(events) == ["series", "evaluation", "run"]
+    assert events[1].data["step"] == []
+
+
+async def test_a_step_that_is_evaluated_again_comes_again(
+    sqlite_database: Database, seeded: Seeded
+) -> None:
+    reader = RunFollower(sqlite_database, seeded.running)
+    await reader.look()
+    async with sqlite_database.write() as session:
+        run = await runs.get(session, seeded.running)
+        await add_evaluation(session, run, step=80, solved=53, attempt=2)
+    (event,) = await reader.look()
+    assert event.event == "evaluation"
+    assert event.data["attempt"] == [1, 1, 1, 1, 2]
+
+
+async def test_the_end_comes_after_what_is_stored_last(
+    sqlite_database: Database, seeded: Seeded
+) -> None:
+    reader = RunFollower(sqlite_database, seeded.running)
     await reader.look()
     async with sqlite_database.write() as session:
         run = await runs.get(session, seeded.running)
         at = run.created_at
         session.add(transition(run, RunStatus.SUCCEEDED, at=at, actor="worker", reason="observed"))
-    assert names(await reader.look()) == ["run", END]
+    assert names(await reader.look()) == ["run"]
+    async with sqlite_database.write() as session:
+        await add_points(session, await runs.get(session, seeded.running), 85, 86)
+    assert names(await reader.look()) == ["points"]
+    assert names(await reader.look()) == [END]
 
 
 async def test_a_growing_line_comes_again_whole(sqlite_database: Database, seeded: Seeded) -> None:
@@ -130,11 +165,9 @@ async def test_an_ended_run_answers_its_streams_and_closes(
 
 
 async def test_lines_travel_as_text_and_class_names(
-    client: httpx.AsyncClient, seeded: Seeded
+    sqlite_database: Database, seeded: Seeded
 ) -> None:
-    answer = await client.get(f"/runs/{seeded.succeeded}/log/stream?from=1")
-    data = next(line for line in answer.text.splitlines() if line.startswith("data: "))
-    third = json.loads(data.removeprefix("data: "))["lines"][2]
-    assert third["pieces"] == [
-        ["ansi-yellow", "No checkpoint found, starting training from scratch"]
+    (event,) = await LogFollower(sqlite_database, seeded.succeeded, None, 1).look()
+    assert event.data["lines"][2]["pieces"] == [
+        ("ansi-yellow", "No checkpoint found, starting training from scratch")
     ]

@@ -1,0 +1,137 @@
+"""Rows of the table of runs, which the pages of several features show."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.metrics.service import SolveCount
+from app.metrics.statistics import wilson_interval
+from app.models import Run
+from app.runs.service import ClusterLoad
+from app.runs.states import ENDED
+from app.web.run_words import queue_words, seconds_taken
+from app.web.svg import sparkline
+
+_COLOURS = 10
+
+SolveCounts = Sequence[SolveCount]
+"""The evaluations of a run by step."""
+
+
+@dataclass(frozen=True, slots=True)
+class RateFigure:
+    """A solve rate with its sample. `interval` is the 95 % Wilson interval in whole per cent."""
+
+    solved: int
+    n: int
+    rate: float
+    low: float
+    high: float
+
+    @property
+    def interval(self) -> str:
+        return f"{self.low * 100:.0f}–{self.high * 100:.0f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Something said beside a status: `unreachable` or `stalled`, since when and why."""
+
+    kind: str
+    since: datetime | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A row of the runs table. Read from the run and its summaries, never from points."""
+
+    slug: str
+    name: str
+    colour: int
+    """0 to 9, from the run's id, the same everywhere."""
+    experiment_name: str
+    status: str
+    reason: str
+    """Why it has that status, or where it stands in the queue; may be empty."""
+    conditions: list[Condition]
+    best: RateFigure | None
+    spark: str
+    """Points of an SVG polyline through the solve rates, 72 x 20; may be empty."""
+    step: int | None
+    total_steps: int | None
+    cluster_name: str
+    owner: str
+    started_at: datetime | None
+    duration_seconds: float | None
+    is_live: bool
+
+
+def run_row(run: Run, counts: SolveCounts, load: ClusterLoad, now: datetime) -> RunRow:
+    return RunRow(
+        slug=run.slug,
+        name=run.name,
+        colour=colour_of(run),
+        experiment_name=run.experiment.name,
+        status=run.status,
+        reason=_reason(run, load),
+        conditions=conditions(run),
+        best=_best_rate(counts),
+        spark=sparkline([solved_share(count) for count in counts]) if len(counts) > 1 else "",
+        step=run.step,
+        total_steps=run.total_steps,
+        cluster_name=run.cluster.name if run.cluster else "",
+        owner=run.owner,
+        started_at=run.started_at,
+        duration_seconds=seconds_taken(run, now),
+        is_live=run.status not in ENDED,
+    )
+
+
+def colour_of(run: Run) -> int:
+    """0 to 9, the same for a run on every page."""
+    return run.id.int % _COLOURS
+
+
+def rate_figure(solved: int, n: int) -> RateFigure:
+    low, high = wilson_interval(solved, n)
+    return RateFigure(solved, n, solved / n if n else 0.0, low, high)
+
+
+def solved_share(count: SolveCount) -> float:
+    return count.solved / count.n if count.n else 0.0
+
+
+def conditions(run: Run) -> list[Condition]:
+    return [
+        Condition(
+            kind=str(item.get("kind", "")),
+            since=_time(item.get("since")),
+            message=str(item.get("message", "")),
+        )
+        for item in run.conditions
+    ]
+
+
+def _best_rate(counts: SolveCounts) -> RateFigure | None:
+    """The evaluation with the largest solve rate; the first of equals."""
+    if not counts:
+        return None
+    best = max(counts, key=solved_share)
+    return rate_figure(best.solved, best.n)
+
+
+def _reason(run: Run, load: ClusterLoad) -> str:
+    position = load.position(run.id)
+    if position is not None:
+        return queue_words(run, position=position)
+    return run.status_reason if run.status in ENDED else ""
+
+
+def _time(value: object) -> datetime | None:
+    if isinstance(value, datetime):
+        return value
+    try:
+        return datetime.fromisoformat(str(value)) if value else None
+    except ValueError:
+        return None
