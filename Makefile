@@ -39,14 +39,14 @@ format: .venv/.dev
 # Real Ray heads, browsers and time-outs want the machine for themselves, so they run after the rest.
 test: install-dev
 	$(BIN)/python -m pytest -n 2 -m "not ray and not browser and not chaos"
-	$(BIN)/python -m pytest -m "(ray or browser) and not chaos"
+	CHAOS_ROUNDS=2 $(BIN)/python -m pytest -m "ray or browser or chaos"
 
 conformance: install-dev
 	$(BIN)/python -m pytest -n 2 tests/conformance
 
 # SIGKILL at random moments; ROUNDS=10 is the long form.
 chaos: install-dev
-	SKYDECK_CHAOS_ROUNDS=$${ROUNDS:-10} $(BIN)/python -m pytest -m chaos
+	CHAOS_ROUNDS=$${ROUNDS:-10} $(BIN)/python -m pytest -m chaos
 
 bench: install-dev
 	$(BIN)/python -m tests.bench

@@ -12,7 +12,7 @@ from tests.e2e.skydeck import Skydeck, running
 
 @pytest.fixture(scope="package")
 def skydeck() -> Iterator[Skydeck]:
-    """Ready, with a cluster that takes jobs. Do not stop it."""
+    """Ready, with a cluster that takes jobs. Who stops it starts it again."""
     # Short: the names of Ray's sockets must fit behind it.
     folder = Path(tempfile.mkdtemp(prefix="sky-", dir="/tmp"))
     with running(folder / "home") as started:

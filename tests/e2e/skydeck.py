@@ -30,16 +30,14 @@ class Skydeck:
         self.home = home
         self.stderr_file = home.with_name(f"{home.name}.stderr")
         self.environ = environment(home, settings or {})
-        with self.stderr_file.open("ab") as err:
-            self.process = subprocess.Popen(
-                command("up", "--port", "0"),
-                cwd=ROOT,
-                env=self.environ,
-                stdout=subprocess.PIPE,
-                stderr=err,
-                text=True,
-            )
+        self.process = self._start()
         self.url = ""
+
+    def start_again(self) -> None:
+        """After `stop`."""
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        self.process = self._start()
 
     def wait_ready(self, seconds: float = READY_SECONDS) -> float:
         """Waits for the line `ready URL`; returns the seconds that it took."""
@@ -106,6 +104,17 @@ class Skydeck:
         self.process.send_signal(number)
         status = self.process.wait(STOP_SECONDS)
         return status, time.monotonic() - began
+
+    def _start(self) -> "subprocess.Popen[str]":
+        with self.stderr_file.open("ab") as err:
+            return subprocess.Popen(
+                command("up", "--port", "0"),
+                cwd=ROOT,
+                env=self.environ,
+                stdout=subprocess.PIPE,
+                stderr=err,
+                text=True,
+            )
 
     def said(self) -> str:
         """The last lines on stderr."""

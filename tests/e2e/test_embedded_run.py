@@ -1,5 +1,7 @@
 """A real run on a real Ray head, launched and read through the API."""
 
+import re
+import signal
 import time
 
 import pytest
@@ -7,10 +9,13 @@ import pytest
 from app.client import Client
 from app.ray.head_state import read_head_state
 from tests.e2e.runs import EVAL_EVERY, RUN_SECONDS, check_stored, launch, wait_ended
-from tests.e2e.skydeck import Skydeck
+from tests.e2e.skydeck import Skydeck, processes_of
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
 STEPS = 12
+# More than can be done until the signal arrives.
+INTERRUPTED_STEPS = 60
+CTRL_C_SECONDS = 20.0
 
 
 def test_a_run_succeeds_and_everything_of_it_is_stored_once(skydeck: Skydeck) -> None:
@@ -40,6 +45,36 @@ def test_a_run_is_stopped_saves_its_state_and_resumes_from_it(skydeck: Skydeck) 
         assert [one["status"] for one in again["attempts"]] == ["stopped", "stopped"]
         (series,) = client.read_series([run_id], ["trainer/global_step"])
         assert series["step"] == list(range(1, series["step"][-1] + 1))
+
+
+def test_ctrl_c_during_a_run_costs_nothing_but_a_resume(skydeck: Skydeck) -> None:
+    with skydeck.client() as client:
+        run_id = launch(client, steps=INTERRUPTED_STEPS)
+        until_step(client, run_id, 2)
+    status, seconds = skydeck.stop(signal.SIGINT)
+    assert status == 0, skydeck.said()
+    assert seconds < CTRL_C_SECONDS
+    assert processes_of(skydeck.home) == []
+
+    skydeck.start_again()
+    skydeck.wait_ready()
+    skydeck.wait_head()
+    with skydeck.client() as client:
+        lost = wait_ended(client, run_id)
+        assert lost["status"] == "lost"
+        failure = lost["attempts"][0]["failure"]
+        assert failure["class"] == "head_restarted"
+        assert "Resume" in failure["hint"]
+        log = b"".join(client.iter_log_bytes(run_id)).decode()
+        saved = re.search(r"Stopped by SIGTERM after step (\d+)", log)
+        assert saved is not None, log[-2_000:]
+        client.resume_run(run_id)
+        run = wait_ended(client, run_id)
+        assert [one["status"] for one in run["attempts"]] == ["lost", "succeeded"]
+        log = b"".join(client.iter_log_bytes(run_id)).decode()
+        assert f"Resuming from global_step: {saved[1]}" in log
+        (series,) = client.read_series([run_id], ["trainer/global_step"])
+        assert series["step"] == list(range(1, INTERRUPTED_STEPS + 1))
 
 
 def until_step(client: Client, run_id: str, step: int) -> None:

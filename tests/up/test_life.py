@@ -1,6 +1,7 @@
 """`skydeck up` without a cluster: its children, its signals, its sudden death."""
 
 import asyncio
+import json
 import re
 import signal
 import time
@@ -54,6 +55,12 @@ def test_ready_is_said_when_pages_answer_and_the_link_goes_to_stderr(skydeck: Sk
     assert answers(link[1], "")
 
 
+def test_other_commands_find_the_address_in_a_file_that_is_ours_alone(skydeck: Skydeck) -> None:
+    file = skydeck.home / "up.json"
+    assert json.loads(file.read_text()) == {"url": skydeck.url, "pid": skydeck.process.pid}
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_second_start_on_the_same_home_is_refused(skydeck: Skydeck) -> None:
     second = Skydeck(skydeck.home, SETTINGS)
     assert second.process.stdout is not None
@@ -87,6 +94,7 @@ def test_ctrl_c_ends_all_of_it(tmp_path: Path) -> None:
     assert status == 0, skydeck.said()
     assert seconds < STOP_SECONDS
     assert processes_of(skydeck.home) == []
+    assert not (skydeck.home / "up.json").exists()
 
 
 def test_a_signal_during_the_start_ends_it_too(tmp_path: Path) -> None:
