@@ -14,7 +14,7 @@ import psutil
 from app.ray.head_state import HeadState, Member
 
 MARKER = "RAY_EMBEDDED_HEAD"
-# In the environment of a run's job, and of nothing else on the head.
+# In the environment of a run's job and of the process that looks after it, nowhere else.
 RUN_VARIABLE = "SKYDECK_RUN_ID"
 # Start times are computed from the boot time, which moves a little when the clock is set.
 _START_SLACK_SECONDS = 2.0
@@ -91,9 +91,10 @@ def end_all(state: HeadState, *, grace_seconds: float) -> None:
 def end_runs(state: HeadState, *, grace_seconds: float) -> None:
     """Sends SIGTERM to the jobs of runs and waits until they have ended, for a time at the most.
 
-    All processes of a job are asked: its shell ends at once, and passes nothing on.
+    Ray's own process that looks after a job stays: its death would kill the job at once.
     """
-    jobs = [process for process in processes_of(state) if _has(process, RUN_VARIABLE)]
+    with_variable = [process for process in processes_of(state) if _has(process, RUN_VARIABLE)]
+    jobs = [process for process in with_variable if _parent(process) in with_variable]
     if grace_seconds > 0 and jobs:
         _terminate(jobs)
         psutil.wait_procs(jobs, timeout=grace_seconds)
@@ -108,6 +109,12 @@ def _terminate(processes: Iterable[psutil.Process]) -> None:
     for process in processes:
         with suppress(psutil.Error):
             process.terminate()
+
+
+def _parent(process: psutil.Process) -> psutil.Process | None:
+    with suppress(psutil.Error):
+        return process.parent()
+    return None
 
 
 def _same(member: Member) -> psutil.Process | None:

@@ -12,7 +12,16 @@ import pytest
 
 from app.ray.head_launch import plan
 from app.ray.head_state import HeadState
-from app.ray.processes import MARKER, end_all, find_leader, is_alive, member_of_pid, processes_of
+from app.ray.processes import (
+    MARKER,
+    RUN_VARIABLE,
+    end_all,
+    end_runs,
+    find_leader,
+    is_alive,
+    member_of_pid,
+    processes_of,
+)
 
 # Starts a child that is in a session of its own and has no marker, and says when both are up.
 PARENT = (
@@ -74,6 +83,33 @@ def test_what_is_left_of_a_dead_leader_is_found_by_its_session(
     assert processes_of(state) == [child]
     end_all(state, grace_seconds=2)
     assert not is_alive(child)
+
+
+def test_only_the_jobs_of_runs_are_asked_to_save(state: HeadState, home: Path) -> None:
+    """What keeps the job, as Ray's supervisor does, has the variable too, and must stay."""
+    saved = home / "saved"
+    job = (
+        "import pathlib, signal, sys, time;"
+        f"end = lambda *_: (pathlib.Path({str(saved)!r}).touch(), sys.exit());"
+        "signal.signal(signal.SIGTERM, end);"
+        "print(flush=True); time.sleep(100)"
+    )
+    keeper = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {job!r}]);"
+    keeper += "print(flush=True); import time; time.sleep(100)"
+    with subprocess.Popen(
+        [sys.executable, "-c", keeper],
+        env={MARKER: state.marker, RUN_VARIABLE: "run-1"},
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        end_runs(state, grace_seconds=0)
+        assert not saved.exists()
+        end_runs(state, grace_seconds=20)
+        assert saved.exists()
+        assert process.stdout.readline()
+        assert process.poll() is None
+        process.kill()
 
 
 def test_a_reused_process_id_is_not_ours(state: HeadState, spawn: Spawn) -> None:
