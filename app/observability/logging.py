@@ -5,9 +5,14 @@ import sys
 from typing import TextIO
 
 import structlog
-from structlog.typing import Processor
+from structlog.typing import EventDict, Processor
 
-_QUIET = ("aiosqlite", "asyncio", "httpcore", "httpx", "PIL", "uvicorn.access")
+_QUIET = (
+    *("aiosqlite", "alembic", "asyncio", "httpcore", "httpx", "PIL"),
+    *("uvicorn.access", "uvicorn.error"),
+)
+# What libraries put on their records for their own handlers.
+_NOISE = ("_ray_timestamp_ns", "color_message")
 
 
 def configure(level: str, shape: str, stream: TextIO | None = None) -> None:
@@ -22,6 +27,7 @@ def configure(level: str, shape: str, stream: TextIO | None = None) -> None:
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.ExtraAdder(),
+        _without_noise,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     handler = logging.StreamHandler(target)
@@ -43,6 +49,12 @@ def configure(level: str, shape: str, stream: TextIO | None = None) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
+
+
+def _without_noise(_logger: object, _method: str, line: EventDict) -> EventDict:
+    for name in _NOISE:
+        line.pop(name, None)
+    return line
 
 
 def _last(shape: str, *, is_terminal: bool) -> list[Processor]:

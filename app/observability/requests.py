@@ -3,6 +3,7 @@
 import logging
 import re
 import time
+from http import HTTPStatus
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
@@ -12,7 +13,6 @@ from app.ids import new_slug
 
 HEADER = "X-Request-ID"
 _GIVEN = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_QUIET_PATHS = ("/static/", "/healthz", "/readyz")
 _logger = logging.getLogger("app.requests")
 
 
@@ -50,6 +50,8 @@ def _id_of(headers: Headers) -> str:
 
 def _log(scope: Scope, status: int, seconds: float) -> None:
     path = scope["path"]
-    level = logging.DEBUG if path.startswith(_QUIET_PATHS) else logging.INFO
+    # Live pages look every second: what changes something, or goes wrong, must stand out.
+    is_plain_look = scope["method"] in ("GET", "HEAD") and status < HTTPStatus.BAD_REQUEST
+    level = logging.DEBUG if is_plain_look else logging.INFO
     fields = {"method": scope["method"], "path": path, "status": status}
     _logger.log(level, "request", extra=fields | {"seconds": round(seconds, 4)})

@@ -62,7 +62,7 @@ def test_text_lines_are_for_people() -> None:
     assert "\x1b" not in line
 
 
-async def test_each_request_has_one_line_without_its_query() -> None:
+async def test_what_changes_something_has_one_line_without_its_query() -> None:
     stream = io.StringIO()
     configure("info", "json", stream)
     inside: list[str] = []
@@ -71,14 +71,23 @@ async def test_each_request_has_one_line_without_its_query() -> None:
         inside.append(structlog.contextvars.get_contextvars()["request_id"])
         return PlainTextResponse("fine", 201)
 
-    app = Starlette(routes=[Route("/thing", answer), Route("/healthz", answer)])
+    app = Starlette(routes=[Route("/thing", answer, methods=["GET", "POST"])])
     app.add_middleware(RequestLog)
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(app), base_url="http://skydeck"
     ) as client:
-        got = await client.get("/thing?token=secret")
-        await client.get("/healthz")
+        got = await client.post("/thing?token=secret")
+        await client.get("/thing")
     [line] = (json.loads(line) for line in stream.getvalue().splitlines())
-    assert line.items() >= {"method": "GET", "path": "/thing", "status": 201}.items()
+    assert line.items() >= {"method": "POST", "path": "/thing", "status": 201}.items()
     assert line["request_id"] == inside[0] == got.headers["x-request-id"]
     assert "secret" not in stream.getvalue()
+
+
+def test_what_libraries_add_for_themselves_is_left_out() -> None:
+    stream = io.StringIO()
+    configure("info", "json", stream)
+    logging.getLogger("x").info("hello", extra={"color_message": "\x1b[1mhello", "seconds": 1})
+    line = json.loads(stream.getvalue())
+    assert "color_message" not in line
+    assert line["seconds"] == 1
