@@ -10,7 +10,7 @@ def job_log_path(session_dir: Path, submission_id: str) -> Path:
 
 
 async def read_log_file(path: Path, *, offset: int, limit: int) -> bytes | None:
-    """Up to `limit` bytes from `offset`, empty at the end; None while there is no such file."""
+    """Up to `limit` bytes from `offset`, empty at the end; None while no file can be read there."""
     return await asyncio.to_thread(_read, path, offset, limit)
 
 
@@ -19,5 +19,5 @@ def _read(path: Path, offset: int, limit: int) -> bytes | None:
         with path.open("rb") as file:
             file.seek(offset)
             return file.read(limit)
-    except FileNotFoundError:
+    except OSError:
         return None

@@ -14,3 +14,4 @@ async def test_a_log_is_read_by_offset(tmp_path: Path) -> None:
 
 async def test_a_log_that_does_not_exist_yet_is_empty(tmp_path: Path) -> None:
     assert await read_log_file(job_log_path(tmp_path, "none"), offset=0, limit=100) is None
+    assert await read_log_file(tmp_path, offset=0, limit=100) is None
