@@ -12,8 +12,8 @@ from app.logs import service as logs
 from app.metrics import service as metrics
 from app.models import Run
 from app.runs import log_lines, service, views
+from app.runs.log_lines import AttemptNumber, LineNumber
 from app.runs.states import ENDED
-from app.runs.tab_routes import AttemptNumber, LineNumber
 from app.web.cluster_line import load_of
 from app.web.deps import SignedIn, Store
 from app.web.run_words import status_words

@@ -25,6 +25,7 @@ from app.runs.contexts import (
     TimelinePage,
 )
 from app.runs.loading import load_head
+from app.runs.log_lines import AttemptNumber, LineNumber
 from app.web.deps import SignedIn, Store
 from app.web.paging import Cursor, pager
 from app.web.templating import page
@@ -34,9 +35,6 @@ LOG_LINES = 400
 POINTS = 1_000
 EVENTS = 100
 _CONTEXT_LINES = 20
-
-AttemptNumber = Annotated[int | None, Query(ge=1, le=1_000_000)]
-LineNumber = Annotated[int | None, Query(alias="from", ge=1, le=2**62)]
 
 
 @router.get("/runs/{slug}/points")

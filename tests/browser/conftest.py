@@ -5,6 +5,7 @@ import os
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,11 @@ from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from app.db import Database
 from app.main import create_app
+from app.runs import service as runs
 from app.settings import ROOT, Settings
 from app.web.deps import SESSION_COOKIE
 from tests.conftest import sqlite_copy
-from tests.web.seed import Seeded, seed
+from tests.web.seed import Seeded, seed, sign_in
 
 ARTEFACTS = ROOT / "artefacts"
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
@@ -43,27 +45,46 @@ class Site:
     url: str
     database_url: str
     seeded: Seeded
+    experiment: str
+    empty_url: str
+    """The same application with no run in its database."""
+    empty_secret: str
 
 
 @pytest.fixture(scope="session")
 def site(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    folder = tmp_path_factory.mktemp("site")
-    database_url = sqlite_copy(sqlite_template, folder)
+    full, empty = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("empty")
+    full_url, empty_url = (sqlite_copy(sqlite_template, folder) for folder in (full, empty))
 
-    async def fill() -> Seeded:
-        database = Database(database_url)
-        found = await seed(database)
-        await database.close()
-        return found
+    async def fill() -> tuple[Seeded, str, str]:
+        async with opened(full_url) as database, database.read() as session:
+            seeded = await seed(database)
+            run = await runs.get(session, seeded.running)
+        async with opened(empty_url) as database:
+            return seeded, run.experiment.slug, await sign_in(database)
 
-    seeded = asyncio.run(fill())
-    app = create_app(Settings(home=folder, database_url=database_url))
+    seeded, experiment, secret = asyncio.run(fill())
+    with serving(full, full_url) as url, serving(empty, empty_url) as other:
+        yield Site(url, full_url, seeded, experiment, other, secret)
+
+
+@asynccontextmanager
+async def opened(url: str) -> AsyncIterator[Database]:
+    database = Database(url)
+    yield database
+    await database.close()
+
+
+@contextmanager
+def serving(home: Path, database_url: str) -> Iterator[str]:
+    """The application on a free port of this machine, in a thread."""
+    app = create_app(Settings(home=home, database_url=database_url))
     config = uvicorn.Config(app, port=0, log_level="warning", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        yield Site(_url(server), database_url, seeded)
+        yield _url(server)
     finally:
         server.should_exit = True
         thread.join()
@@ -86,14 +107,17 @@ class Watch:
         self._contexts: list[BrowserContext] = []
         self.complaints: list[str] = []
 
-    async def page(self, **options: Any) -> Page:
+    async def page(
+        self, *, is_empty: bool = False, is_signed_in: bool = True, **options: Any
+    ) -> Page:
         """A page in a fresh context in which the administrator is signed in."""
-        context = await self._browser.new_context(base_url=self._site.url, **options)
+        site = self._site
+        url = site.empty_url if is_empty else site.url
+        context = await self._browser.new_context(base_url=url, **options)
         self._contexts.append(context)
-        secret = self._site.seeded.session_secret
-        await context.add_cookies(
-            [{"name": SESSION_COOKIE, "value": secret, "url": self._site.url}]
-        )
+        if is_signed_in:
+            secret = site.empty_secret if is_empty else site.seeded.session_secret
+            await context.add_cookies([{"name": SESSION_COOKIE, "value": secret, "url": url}])
         page = await context.new_page()
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("console", self._listen)
