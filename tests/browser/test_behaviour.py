@@ -1,11 +1,15 @@
 """What scripts add: charts that grow under a kept zoom, a followed log, keys, theme."""
 
-import pytest
-from playwright.async_api import Page, expect
+import asyncio
 
-from app.db import Database
+import pytest
+from playwright.async_api import Page, Route, expect
+
+from app.clock import utcnow
+from app.models import RunStatus
 from app.runs import service as runs
-from tests.browser.conftest import Site, Watch
+from app.runs.states import transition
+from tests.browser.conftest import Site, Watch, opened
 from tests.web.seed import add_evaluation, add_log, add_points, add_run, step_block
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -23,16 +27,13 @@ async def drawn(page: Page, key: str, count: int) -> None:
 
 async def live_run(site: Site, name: str) -> str:
     """A running run of this test's own, so that tests do not disturb each other."""
-    database = Database(site.database_url)
-    slug = await add_run(database, name, steps=44, status="running", age=20)
-    await database.close()
-    return slug
+    async with opened(site.database_url) as database:
+        return await add_run(database, name, steps=44, status="running", age=20)
 
 
 async def advance(site: Site, slug: str, first: int, last: int, *, evaluated: int = 0) -> None:
     """What a worker would write for the steps from `first` to `last`."""
-    database = Database(site.database_url)
-    async with database.write() as session:
+    async with opened(site.database_url) as database, database.write() as session:
         run = await runs.get(session, slug)
         run.step = last
         await add_points(session, run, first, last)
@@ -40,7 +41,13 @@ async def advance(site: Site, slug: str, first: int, last: int, *, evaluated: in
         await add_log(session, run, run.attempts[0], log)
         if evaluated:
             await add_evaluation(session, run, step=evaluated, solved=61)
-    await database.close()
+
+
+async def finish(site: Site, slug: str) -> None:
+    async with opened(site.database_url) as database, database.write() as session:
+        run = await runs.get(session, slug)
+        event = transition(run, RunStatus.SUCCEEDED, at=utcnow(), actor="worker", reason="observed")
+        session.add(event)
 
 
 async def test_charts_grow_and_a_zoom_stays(watch: Watch, site: Site) -> None:
@@ -63,6 +70,54 @@ async def test_charts_grow_and_a_zoom_stays(watch: Watch, site: Site) -> None:
     assert after == zoomed
     await expect(page.get_by_role("heading", name="Evaluation at step 60")).to_be_visible()
     await expect(page.locator(".words")).to_contain_text("Running step 60 of 280")
+
+
+async def test_what_came_before_the_page_listened_is_shown(watch: Watch, site: Site) -> None:
+    slug = await live_run(site, "was late")
+    page = await watch.page(viewport={"width": 1440, "height": 1400})
+    listening = asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        await listening.wait()
+        await route.continue_()
+
+    await page.route("**/stream", hold)
+    await page.goto(f"/runs/{slug}")
+    await drawn(page, "reward/avg_raw_reward", 44)
+    await advance(site, slug, 45, 60, evaluated=60)
+    listening.set()
+    await drawn(page, "reward/avg_raw_reward", 60)
+    await page.wait_for_function(f"() => ({HERO_DRAWN})() === 4")
+    await expect(page.locator(".words")).to_contain_text("Running step 60 of 280")
+
+
+async def test_a_page_that_hears_nothing_says_so_and_tries_again(watch: Watch, site: Site) -> None:
+    slug = await live_run(site, "breaks off")
+    page = await watch.page()
+    await page.route("**/stream", lambda route: route.fulfill(status=503))
+    await page.goto(f"/runs/{slug}/timeline")
+    paused = page.get_by_text("Live updates paused, reconnecting")
+    await expect(paused).to_be_visible()
+    await page.unroute("**/stream")
+    await expect(paused).to_be_hidden(timeout=15_000)
+    watch.complaints = [text for text in watch.complaints if "503" not in text]
+
+
+async def test_the_head_is_live_on_each_tab(watch: Watch, site: Site) -> None:
+    slug = await live_run(site, "on each tab")
+    pages = []
+    for tab in ("log", "config", "timeline"):
+        page = await watch.page()
+        await page.goto(f"/runs/{slug}/{tab}")
+        await expect(page.get_by_role("link", name="Stop run")).to_be_visible()
+        pages.append(page)
+    await advance(site, slug, 45, 52)
+    for page in pages:
+        await expect(page.locator(".words")).to_contain_text("Running step 52 of 280")
+    await finish(site, slug)
+    for page in pages:
+        await expect(page.locator(".words")).to_contain_text("Succeeded after")
+        await expect(page.get_by_role("link", name="Stop run")).to_be_hidden()
 
 
 async def test_charts_out_of_sight_are_not_drawn(watch: Watch, site: Site) -> None:

@@ -1,16 +1,23 @@
 """Each page: no violation of axe's rules in light, dark and on a phone; no sideways scrolling."""
 
+from typing import Literal
+
 import pytest
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Page
+from playwright.async_api import Page, ViewportSize
 
 from tests.browser.conftest import ARTEFACTS, Site, Watch
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
-DESK = {"width": 1440, "height": 900}
-PHONE = {"width": 390, "height": 844}
-MODES = (("light", "light", DESK), ("dark", "dark", DESK), ("phone", "light", PHONE))
+DESK = ViewportSize(width=1440, height=900)
+PHONE = ViewportSize(width=390, height=844)
+Scheme = Literal["light", "dark"]
+MODES: tuple[tuple[str, Scheme, ViewportSize], ...] = (
+    ("light", "light", DESK),
+    ("dark", "dark", DESK),
+    ("phone", "light", PHONE),
+)
 PAGES = {
     "runs": "/runs",
     "run": "/runs/{running}",

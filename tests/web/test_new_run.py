@@ -1,10 +1,12 @@
 import httpx
 import pytest
+from starlette.datastructures import FormData
 
 from app.db import Database
 from app.experiments import service as experiments
 from app.recipes import service as recipes
 from app.runs import service as runs
+from app.web.forms import typed_values
 from tests.web.html import Element, parse
 from tests.web.seed import Seeded
 
@@ -119,6 +121,27 @@ async def test_what_is_no_setting_a_long_name_or_against_a_rule_is_refused(
         assert await experiments.find_by_name(session, "new") is None
 
 
+async def test_a_bad_experiment_name_is_said_of_its_own_field(client: httpx.AsyncClient) -> None:
+    values = filled(parse((await client.get("/runs/new")).text)) | {"experiment": "x" * 201}
+    page = parse((await client.post("/runs/new", data=values)).text)
+    assert page.labelled("Experiment").attributes["aria-invalid"] == "true"
+    assert "aria-invalid" not in page.labelled("Run name").attributes
+
+
+async def test_a_name_with_a_nul_is_refused_and_shown_again(
+    client: httpx.AsyncClient, seeded: Seeded
+) -> None:
+    values = filled(parse((await client.get("/runs/new")).text))
+    for field in ("name", "experiment"):
+        answer = await client.post("/runs/new", data=values | {field: "nul\0"})
+        assert answer.status_code == 422, field
+
+
+def test_half_a_surrogate_pair_in_a_form_becomes_text_that_can_be_answered() -> None:
+    typed = typed_values(FormData([("name", "a\ud800b"), ("\udfff", "c")]))
+    assert typed == {"name": "a?b", "?": "c"}
+
+
 async def test_a_flag_can_be_switched_off(
     client: httpx.AsyncClient, seeded: Seeded, sqlite_database: Database
 ) -> None:
@@ -144,6 +167,7 @@ async def test_the_panel_says_when_it_would_start_and_how_long_it_takes(
     panel = parse((await client.get("/runs/new/admission")).text)
     assert "waits, position 3" in panel.text
     assert "about 1 min 27 s" in panel.text
+    assert recipes.get(RECIPE).needs in panel.text
 
 
 async def test_an_unknown_recipe_is_a_page_that_says_so(client: httpx.AsyncClient) -> None:
