@@ -64,7 +64,8 @@ async def create(
     recipe refuses, `Conflict` if the experiment has no config, `NotFound` for the cluster.
     """
     config = await _config_for(session, experiment, overrides or {})
-    target = await clusters.get(session, cluster or clusters.EMBEDDED)
+    named = cluster and await clusters.get(session, cluster)
+    target = named or await clusters.ensure_embedded(session)
     run = _new_run(experiment, config, actor=actor, name=name, tags=tags)
     run.cluster_id = target.id
     return await _store(session, run, config, actor)

@@ -1,6 +1,5 @@
 """The script: the same bytes each time, no shell in any value, keys that the trainer takes."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -76,7 +75,6 @@ def test_the_trainer_takes_all_keys_and_has_the_same_defaults(tmp_path: Path) ->
     assert values.items() <= Config().as_keys().items()
 
 
-@pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
 def test_shellcheck_finds_nothing() -> None:
     script = render(EMBEDDED, service.resolve(EMBEDDED.name, {})).files[SCRIPT]
     answer = subprocess.run(
