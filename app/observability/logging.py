@@ -1,11 +1,12 @@
 """Log lines of the service: text for people or JSON for machines, always on stderr."""
 
+import io
 import logging
 import sys
 from typing import TextIO
 
 import structlog
-from structlog.typing import EventDict, Processor
+from structlog.typing import EventDict, ExcInfo, Processor
 
 _QUIET = (
     *("aiosqlite", "alembic", "asyncio", "httpcore", "httpx", "PIL"),
@@ -13,6 +14,8 @@ _QUIET = (
 )
 # What libraries put on their records for their own handlers.
 _NOISE = ("_ray_timestamp_ns", "color_message")
+# Values that go over several lines.
+_LONG = ("exception", "stack")
 
 
 def configure(level: str, shape: str, stream: TextIO | None = None) -> None:
@@ -60,5 +63,29 @@ def _without_noise(_logger: object, _method: str, line: EventDict) -> EventDict:
 def _last(shape: str, *, is_terminal: bool) -> list[Processor]:
     if shape == "json":
         return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
-    plain = structlog.dev.plain_traceback
-    return [structlog.dev.ConsoleRenderer(colors=is_terminal, exception_formatter=plain)]
+    renderer = structlog.dev.ConsoleRenderer(
+        colors=is_terminal, exception_formatter=_printable_traceback
+    )
+    return [_printable, renderer]
+
+
+def _printable(_logger: object, _method: str, line: EventDict) -> EventDict:
+    """Callers choose parts of a line: what they send must not move a terminal or end the line."""
+    for name, value in line.items():
+        if isinstance(value, str):
+            line[name] = _escaped(value, kept="\n\t" if name in _LONG else "")
+    return line
+
+
+def _printable_traceback(target: TextIO, info: ExcInfo) -> None:
+    text = io.StringIO()
+    structlog.dev.plain_traceback(text, info)
+    target.write(_escaped(text.getvalue(), kept="\n\t"))
+
+
+def _escaped(text: str, *, kept: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(
+        sign if sign.isprintable() or sign in kept else repr(sign)[1:-1] for sign in text
+    )

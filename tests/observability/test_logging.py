@@ -62,6 +62,28 @@ def test_text_lines_are_for_people() -> None:
     assert "\x1b" not in line
 
 
+@pytest.mark.parametrize("sign", ["\0", "\n", "\r", "\x1b", "\x7f", "\x9b", "\u2028", "\ud800"])
+def test_text_lines_hold_no_control_characters(sign: str) -> None:
+    stream = io.StringIO()
+    configure("info", "text", stream)
+    with structlog.contextvars.bound_contextvars(run=f"run{sign}x"):
+        logging.getLogger("x").info(f"a{sign}b", extra={"path": f"/runs/{sign}"})
+    line = stream.getvalue()
+    assert line.removesuffix("\n").isprintable()
+    assert line.count(repr(sign)[1:-1]) == 3
+
+
+def test_a_traceback_has_its_lines_and_no_other_control_characters() -> None:
+    stream = io.StringIO()
+    configure("info", "text", stream)
+    try:
+        raise ValueError("bro\x1bken")
+    except ValueError as error:
+        logging.getLogger("x").error("failed", exc_info=error)
+    assert "\nValueError: bro\\x1bken" in stream.getvalue()
+    assert "\x1b" not in stream.getvalue()
+
+
 async def test_what_changes_something_has_one_line_without_its_query() -> None:
     stream = io.StringIO()
     configure("info", "json", stream)
