@@ -65,9 +65,11 @@ def up(port: Port = None) -> None:
 def web(port: Port = None) -> None:
     """Serve pages and API, on a database that is up to date already."""
     from app.commands.database import require_database
+    from app.up.checks import write_privately
     from app.up.serve import serve
 
     settings = _settings(port)
+    write_privately()
     require_database(settings.url)
     serve(settings)
 
@@ -76,10 +78,12 @@ def web(port: Port = None) -> None:
 def worker() -> None:
     """Run the control loops that submit runs and follow them. Any number may run."""
     from app.settings import ROOT, load_settings
+    from app.up.checks import write_privately
     from app.up.supervisor import child_environment
 
     # Read here, from where the person stands: relative paths would mean others after the chdir.
     environment = child_environment(load_settings())
+    write_privately()
     os.chdir(ROOT)
     command = [sys.executable, "-m", "worker"]
     os.execve(sys.executable, command, environment)  # noqa: S606 - a list, no shell
@@ -90,10 +94,11 @@ def migrate() -> None:
     """Bring the database's tables up to date. Prints the revision they are at."""
     from app.schema import migrate_now
     from app.settings import load_settings
-    from app.up.checks import make_home
+    from app.up.checks import make_home, write_privately
 
     settings = load_settings()
     make_home(settings.home)
+    write_privately()
     typer.echo(migrate_now(settings.url))
 
 

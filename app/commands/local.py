@@ -18,14 +18,12 @@ from app.db import Database, WriteSession
 from app.errors import SkydeckError
 from app.models import User
 from app.settings import Settings, load_settings
-from app.up.checks import LOCK_NAME
+from app.up.checks import LOCK_NAME, UP_FILE
 from app.users import service as users
 from app.users.service import Scope
 
 T = TypeVar("T")
 TOKEN_FILE = "cli.token"  # noqa: S105 - a file's name
-UP_FILE = "up.json"
-"""Written by `skydeck up` while it runs: `{"url": …}`."""
 
 
 def make_token(url: str, *, name: str, scope: str) -> str:

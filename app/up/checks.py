@@ -11,16 +11,22 @@ from pathlib import Path
 from app.errors import StartError
 
 LOCK_NAME = "up.lock"
+UP_FILE = "up.json"
+"""Written by `skydeck up` while it runs: `{"url", "pid"}`."""
+
 # What a start writes at the least: the database's files and Ray's first logs.
 _PROBE_BYTES = 8 * 1024 * 1024
 _BACKLOG = 512
 
 
 def make_home(home: Path) -> None:
-    """Makes the home folder and tries to write into it. Raises `StartError`."""
+    """Makes the home folder, for this user alone, and tries to write into it.
+
+    A folder that is there keeps its mode. Raises `StartError`.
+    """
     probe = home / f".probe-{os.getpid()}"
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             with probe.open("wb") as file:
                 file.write(bytes(_PROBE_BYTES))
@@ -30,6 +36,11 @@ def make_home(home: Path) -> None:
                 probe.unlink()
     except OSError as error:
         raise StartError(_why_not(home, error)) from None
+
+
+def write_privately() -> None:
+    """What this process and its children write from now on is for this user alone."""
+    os.umask(0o077)
 
 
 @contextmanager
@@ -47,7 +58,11 @@ def locked(home: Path) -> Iterator[None]:
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()
-        yield
+        try:
+            yield
+        finally:
+            # By then the number may be another process's.
+            file.truncate(0)
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -26,7 +26,7 @@ from app.ray.embedded import EmbeddedHead
 from app.ray.errors import HeadStartError
 from app.ray.head_launch import HeadLimits
 from app.settings import PREFIX, ROOT, Settings, job_environment
-from app.up.checks import listen, locked, make_home
+from app.up.checks import UP_FILE, listen, locked, make_home, write_privately
 from app.up.service import Service
 
 _PROBE_SECONDS = 2.0
@@ -34,7 +34,6 @@ _PROBE_PAUSE = 0.2
 # What a trainer has for its last checkpoint, after which Ctrl-C would take too long.
 _JOB_SECONDS = 8.0
 _HEAD_PAUSE, _LONGEST_HEAD_PAUSE = 1.0, 60.0
-UP_FILE = "up.json"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 log = logging.getLogger("up")
@@ -46,6 +45,7 @@ def run(settings: Settings) -> None:
     Prints `ready URL` on stdout once pages answer. Raises `StartError`.
     """
     make_home(settings.home)
+    write_privately()
     with locked(settings.home), listen(settings.host, settings.port) as listener:
         configure_logging(settings.log_level, settings.log_format)
         url = _url(settings.host, listener.getsockname()[1])

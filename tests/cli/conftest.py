@@ -1,6 +1,7 @@
 """The command, called as a person would, and a real server for it to talk to."""
 
 import asyncio
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -42,7 +43,7 @@ def home(tmp_path: Path, sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> Pa
 @pytest.fixture
 def skydeck(
     home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Skydeck:
+) -> Iterator[Skydeck]:
     """Calls the command in this process."""
 
     def call(*arguments: str) -> Answer:
@@ -57,7 +58,10 @@ def skydeck(
         assert isinstance(status, int)
         return Answer(status, said.out, said.err)
 
-    return call
+    before = os.umask(0o022)
+    yield call
+    # A command may have set its own.
+    os.umask(before)
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ import httpx
 import pytest
 
 from app.clock import utcnow
-from app.commands.local import UP_FILE, service_url
+from app.commands.local import service_url
 from app.db import Database
 from app.models import User
 from app.settings import Settings
-from app.up.checks import LOCK_NAME
+from app.up.checks import LOCK_NAME, UP_FILE
 from app.web.deps import SESSION_COOKIE
 from tests.cli.conftest import Skydeck
 

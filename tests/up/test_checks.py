@@ -1,18 +1,42 @@
 """What is checked before anything starts."""
 
+import os
 import socket
+import stat
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from app.errors import StartError
-from app.up.checks import listen, locked, make_home
+from app.up.checks import LOCK_NAME, listen, locked, make_home, write_privately
 
 
 def test_a_home_is_made_and_left_empty(tmp_path: Path) -> None:
     home = tmp_path / "a" / "b"
     make_home(home)
     assert list(home.iterdir()) == []
+
+
+def test_a_new_home_is_for_its_user_alone_and_an_old_one_stays_as_it_is(tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    old.mkdir()
+    old.chmod(0o750)
+    for home in (old, old / "new"):
+        make_home(home)
+    assert [stat.S_IMODE(home.stat().st_mode) for home in (old, old / "new")] == [0o750, 0o700]
+
+
+def test_what_is_written_is_for_its_user_alone(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        write_privately()
+        (tmp_path / "file").touch()
+        (tmp_path / "folder").mkdir()
+    finally:
+        os.umask(before)
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("file", "folder")]
+    assert modes == [0o600, 0o700]
 
 
 def test_a_home_that_cannot_be_made_is_named_with_the_reason(tmp_path: Path) -> None:
@@ -37,6 +61,14 @@ def test_one_home_is_for_one_process(tmp_path: Path) -> None:
         raise AssertionError
     with locked(tmp_path):
         pass
+
+
+def test_the_lock_names_its_process_while_it_is_held(tmp_path: Path) -> None:
+    file = tmp_path / LOCK_NAME
+    with suppress(ValueError), locked(tmp_path):
+        assert file.read_text() == str(os.getpid())
+        raise ValueError
+    assert file.read_text() == ""
 
 
 def test_port_zero_takes_a_free_one_and_a_taken_one_is_refused() -> None:

@@ -61,6 +61,18 @@ def test_other_commands_find_the_address_in_a_file_that_is_ours_alone(skydeck: S
     assert file.stat().st_mode & 0o777 == 0o600
 
 
+def test_what_lies_in_the_home_is_for_its_user_alone(skydeck: Skydeck) -> None:
+    home = skydeck.home
+    # The database's side files come and go.
+    modes = {path.name: _mode(path) for path in (home, *home.rglob("*")) if path.exists()}
+    assert {"skydeck.db", "up.lock"} <= modes.keys()
+    assert {name: mode for name, mode in modes.items() if mode & 0o077} == {}
+
+
+def _mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777 if path.exists() else 0
+
+
 def test_a_second_start_on_the_same_home_is_refused(skydeck: Skydeck) -> None:
     second = Skydeck(skydeck.home, SETTINGS)
     assert second.process.stdout is not None
