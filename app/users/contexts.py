@@ -11,6 +11,8 @@ class SignInPage:
     """How to get a link; `problem` says why the last one did not work."""
 
     problem: str
+    is_first_time: bool
+    """Whether no administrator exists, so that the service's start prints a link."""
 
 
 @dataclass(frozen=True, slots=True)

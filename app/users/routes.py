@@ -24,6 +24,7 @@ _DAY_SECONDS = 86_400
 @router.get("/sign-in")
 async def sign_in_page(
     request: Request,
+    store: Store,
     token: str = "",
     next_path: Annotated[str, Query(alias="next")] = "/",
 ) -> Response:
@@ -33,7 +34,7 @@ async def sign_in_page(
         return page(request, "users/sign_in_link.html", context)
     if await find_viewer(request):
         return RedirectResponse(safe_next(next_path), 303)
-    return page(request, "users/sign_in.html", SignInPage(problem=""))
+    return page(request, "users/sign_in.html", await _sign_in_page(store))
 
 
 @router.post("/sign-in")
@@ -48,7 +49,9 @@ async def sign_in(
         async with store.write() as session:
             _, secret = await service.redeem_link(session, token, session_days=config.session_days)
     except NotSignedIn as error:
-        context = SignInPage(problem=sentence(error.message))
+        # What the message advises after its colon, the page says better.
+        problem = sentence(error.message.partition(":")[0])
+        context = await _sign_in_page(store, problem)
         return page(request, "users/sign_in.html", context, status=401)
     response = flash(RedirectResponse(safe_next(next_path), 303), "signed-in")
     response.set_cookie(
@@ -109,6 +112,12 @@ async def revoke_token(slug: str, store: Store, viewer: SignedIn) -> Response:
     async with store.write() as session:
         await service.revoke_token(session, slug)
     return flash(RedirectResponse("/settings", 303), "token-revoked")
+
+
+async def _sign_in_page(store: Database, problem: str = "") -> SignInPage:
+    async with store.read() as session:
+        people = await service.list_users(session)
+    return SignInPage(problem, is_first_time=not any(user.is_admin for user in people))
 
 
 async def _settings_page(

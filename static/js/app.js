@@ -131,6 +131,5 @@ for (const kind of ["pointermove", "keydown", "scroll"]) {
 }
 document.addEventListener("htmx:before:swap", (event) => { keepOnError(event); holdMovingRows(event); });
 document.addEventListener("htmx:after:swap", () => refreshTimes());
-document.querySelector("[autofocus]")?.focus();
 refreshTimes();
 setTimeout(tick, TICK_MS);

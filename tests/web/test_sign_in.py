@@ -38,7 +38,10 @@ async def test_a_link_works_once(stranger: httpx.AsyncClient, sqlite_database: D
     stranger.cookies.clear()
     answer = await stranger.post("/sign-in", data={"token": token})
     assert answer.status_code == 401
-    assert "used" in parse(answer.text).one("alert").text
+    page = parse(answer.text)
+    assert page.one("alert").text == "This sign-in link was used or is older than 15 minutes."
+    assert ".venv/bin/skydeck user link" in page.text
+    assert "skydeck up" not in page.text
     assert SESSION_COOKIE not in answer.cookies
 
 
