@@ -1,7 +1,7 @@
 """Layout of charts as data: for each metric key its group, title, unit, direction and place.
 
-Known keys are SkyRL's (`Tracking` of the trainer) and our own `skydeck/…`. An unknown key gets a
-readable title and a place after the known ones, so that no metric is ever left out.
+Known keys are SkyRL's (`Tracking` of the trainer) and our own `skydeck/…`. Any other key is its
+own title, letter for letter, with a place after the known ones: no metric is left out or renamed.
 """
 
 import re
@@ -53,7 +53,7 @@ def chart_for(key: str) -> ChartSpec:
     return ChartSpec(
         key=key,
         group=group,
-        title=title or _readable(key),
+        title=title or key,
         unit=unit or _unit_of(key),
         direction=direction_of(key),
         order=(_GROUP_ORDER[group], rank, key),
@@ -180,12 +180,3 @@ def _known(key: str) -> tuple[int, str, str]:
 
 def _unit_of(key: str) -> str:
     return next((unit for pattern, unit in _UNITS if pattern.search(key)), "")
-
-
-def _readable(key: str) -> str:
-    """`eval/all/generate/max_num_tokens` → `Generate: max num tokens`."""
-    parts = [part.replace("_", " ") for part in key.split("/") if part]
-    if len(parts) > 1:
-        parts = [part for part in parts[1:] if part != "all"] or parts[-1:]
-    text = ": ".join(parts) or key
-    return text[:1].upper() + text[1:]

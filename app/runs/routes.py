@@ -27,6 +27,7 @@ from app.web.deps import SignedIn, Store
 from app.web.htmx import HtmxRequest
 from app.web.paging import Cursor, pager
 from app.web.run_table import rate_figure, run_row
+from app.web.search import SearchWords
 from app.web.templating import fragment, page
 
 router = APIRouter()
@@ -58,7 +59,7 @@ async def list_runs(
     store: Store,
     htmx: HtmxRequest,
     _viewer: SignedIn,
-    q: Annotated[str, Query(max_length=200)] = "",
+    q: SearchWords = "",
     status: str = "",
     cursor: Cursor = None,
 ) -> HTMLResponse:

@@ -28,6 +28,7 @@ from app.runs.loading import load_head
 from app.runs.log_lines import AttemptNumber, LineNumber
 from app.web.deps import SignedIn, Store
 from app.web.paging import Cursor, pager
+from app.web.search import SearchWords
 from app.web.templating import page
 
 router = APIRouter()
@@ -52,7 +53,7 @@ async def points(
     return JSONResponse({"series": [views.points(view) for view in found]})
 
 
-@router.get("/runs/{slug}/charts/{key:path}")
+@router.get("/runs/{slug}/chart")
 async def show_chart(
     request: Request, slug: str, key: str, store: Store, _viewer: SignedIn
 ) -> HTMLResponse:
@@ -81,7 +82,7 @@ async def show_log(
     _viewer: SignedIn,
     attempt: AttemptNumber = None,
     from_line: LineNumber = None,
-    q: Annotated[str, Query(max_length=200)] = "",
+    q: SearchWords = "",
 ) -> HTMLResponse:
     """The last lines, those from a number on, or those that contain `q`."""
     words = q.strip()

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import urlencode
 
 import numpy as np
 
@@ -184,7 +184,7 @@ def chart_card(run: Run, spec: ChartSpec, last: float | None) -> ChartCard:
         title=spec.title,
         unit=_UNITS.get(spec.unit, spec.unit),
         last=last,
-        url=f"/runs/{run.slug}/charts/{quote(spec.key)}",
+        url=f"/runs/{run.slug}/chart?{urlencode({'key': spec.key})}",
     )
 
 

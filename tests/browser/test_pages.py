@@ -24,7 +24,7 @@ PAGES = {
     "run-succeeded": "/runs/{succeeded}",
     "run-failed": "/runs/{failed}",
     "run-queued": "/runs/{queued}",
-    "chart": "/runs/{running}/charts/policy/grad_norm",
+    "chart": "/runs/{running}/chart?key=policy/grad_norm",
     "log": "/runs/{running}/log",
     "log-search": "/runs/{running}/log?q=step+8",
     "config": "/runs/{running}/config",

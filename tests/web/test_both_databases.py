@@ -45,7 +45,7 @@ async def test_the_table_filters_and_finds(
 async def test_each_page_of_a_run_answers(client: httpx.AsyncClient, running: str) -> None:
     for path, words in (
         ("", "Running step 44 of 280"),
-        ("/charts/policy/grad_norm", "Gradient norm"),
+        ("/chart?key=policy/grad_norm", "Gradient norm"),
         ("/log", "Step 44:"),
         ("/log?q=step+7:", "1 with “step 7:” of"),
         ("/config", "trainer.seed"),

@@ -2,9 +2,11 @@ import json
 import re
 
 import httpx
+import pytest
 
 from app.clusters import service as clusters
 from app.db import Database
+from app.metrics.ingest import MetricPoint, ingest
 from app.models import ClusterStatus
 from app.runs import service as runs
 from app.web.htmx import VARY
@@ -123,7 +125,11 @@ async def test_a_run_shows_its_line_figures_mazes_and_charts(
     ]
     assert len(mazes) == 64
     assert sum("not solved in 15 turns" in maze.attributes["aria-label"] for maze in mazes) == 11
-    assert page.one("link", "Entropy").attributes["href"].endswith("/charts/policy/policy_entropy")
+    assert (
+        page.one("link", "Entropy")
+        .attributes["href"]
+        .endswith("/chart?key=policy%2Fpolicy_entropy")
+    )
     hero = json.loads(str(page.by_id("hero-data").children[0]))
     assert hero["step"] == [0, 20, 40, 60, 80]
     assert hero["solved"][-1] == 53
@@ -254,10 +260,37 @@ async def test_the_config_marks_what_differs_from_the_recipe(
 async def test_a_chart_has_a_page_with_the_table_of_its_numbers(
     client: httpx.AsyncClient, seeded: Seeded
 ) -> None:
-    page = parse((await client.get(f"/runs/{seeded.running}/charts/policy/grad_norm")).text)
+    page = parse((await client.get(f"/runs/{seeded.running}/chart?key=policy/grad_norm")).text)
     assert page.one("heading", "Gradient norm")
     assert [row.text for row in page.all("row") if row.text.startswith("40 ")] == ["40 NaN"]
-    assert (await client.get(f"/runs/{seeded.running}/charts/no/such")).status_code == 404
+    assert (await client.get(f"/runs/{seeded.running}/chart?key=no/such")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "key", [".", "..", "../../etc/passwd", "a/../b", "%2e", "a//b", "<script>&=#?", "é" * 500]
+)
+async def test_each_legal_key_has_its_name_and_its_page(
+    client: httpx.AsyncClient, sqlite_database: Database, key: str
+) -> None:
+    async with sqlite_database.write() as session:
+        run = await make_external_run(session)
+        await ingest(session, run.id, 1, [MetricPoint(key, 7, 0.5, 0.0)])
+    link = parse((await client.get(f"/runs/{run.slug}")).text).one("link", key)
+    assert link.text == link.attributes["title"] == key
+    page = parse((await client.get(link.attributes["href"])).text)
+    assert page.one("heading", key)
+    assert page.all("row", "7 0.5000")
+
+
+async def test_too_many_words_are_cut_and_searched_for(
+    client: httpx.AsyncClient, seeded: Seeded
+) -> None:
+    for path, label in (("/runs", "Filter by name, experiment or id"), ("log", "Search this log")):
+        url = path if path == "/runs" else f"/runs/{seeded.running}/{path}"
+        answer = await client.get(url, params={"q": "x" * 300})
+        assert answer.status_code == 200
+        box = parse(answer.text).labelled(label)
+        assert box.attributes["value"] == "x" * int(box.attributes["maxlength"])
 
 
 async def test_points_are_columns_with_gaps_told(client: httpx.AsyncClient, seeded: Seeded) -> None:

@@ -24,7 +24,7 @@ def page_paths(seeded: Seeded) -> list[str]:
         *(run + tab for tab in tabs),
         f"/runs/{seeded.failed}",
         f"/runs/{seeded.queued}",
-        f"{run}/charts/timing/step",
+        f"{run}/chart?key=timing/step",
         *("/", "/runs", "/runs/new", "/runs/new/admission", "/experiments", "/clusters"),
         *("/settings", "/help/keys", "/sign-in", "/sign-in?token=x", "/nothing-here"),
     ]
