@@ -120,6 +120,8 @@ class RunHead:
     status: str
     words: str
     """The status line, such as `Running step 84 of 200 · 0.3 s a step`."""
+    step: int | None
+    """The last that it reached; of a run fed from outside, the newest that was pushed."""
     ends_at: datetime | None
     """When it ends at the present pace; shown as a time of day."""
     conditions: list[Condition]
@@ -196,6 +198,8 @@ class ChartsPage:
     hero_rows: list[tuple[int, RateFigure]]
     """The hero's numbers as a table, newest first."""
     grid: MazeGrid | None
+    has_mazes: bool
+    """Whether it dumps its evaluations, or may yet: a run fed from outside seldom does."""
     groups: list[ChartGroup]
     points_url: str
     """Points of the charts named by `key`, as JSON."""

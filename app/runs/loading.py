@@ -2,7 +2,8 @@
 
 from app.clusters import service as clusters
 from app.db import ReadSession
-from app.models import Run
+from app.metrics import service as metrics
+from app.models import Run, RunOrigin
 from app.runs import service, views
 from app.runs.contexts import RunHead
 from app.runs.service import ClusterLoad
@@ -12,7 +13,16 @@ from app.web.cluster_line import ClusterLine, cluster_line, load_of
 async def load_head(session: ReadSession, slug: str, *, tab: str = "") -> tuple[Run, RunHead]:
     """A run and the top of its pages. Raises `NotFound`."""
     run = await service.get(session, slug)
-    return run, views.run_head(run, load=load_of(run, await service.loads(session)), tab=tab)
+    load = load_of(run, await service.loads(session))
+    return run, views.run_head(run, load=load, tab=tab, pushed_step=await pushed_step(session, run))
+
+
+async def pushed_step(session: ReadSession, run: Run) -> int | None:
+    """The newest step of the points of a run fed from outside; None for the runs of a worker."""
+    if run.origin is not RunOrigin.EXTERNAL:
+        return None
+    steps = (row.last_step for row in await metrics.list_series(session, run))
+    return max((step for step in steps if step is not None), default=None)
 
 
 async def embedded_line(session: ReadSession) -> ClusterLine | None:

@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from app.clock import utcnow
 from app.metrics import service as metrics
 from app.metrics.charts import HERO_KEY
-from app.models import RunStatus
+from app.models import RunOrigin, RunStatus
 from app.runs import service, views
 from app.runs.contexts import (
     ChartsPage,
@@ -99,12 +99,13 @@ async def show(request: Request, slug: str, store: Store, _viewer: SignedIn) -> 
     hero = views.hero_spec(counts, series)
     context = ChartsPage(
         head=head,
-        figures=views.figures(run, counts, utcnow()),
+        figures=views.figures(run, head.step, counts, utcnow()),
         hero_chart=views.chart_card(run, hero, None),
         is_solve_rate=hero.is_hero,
         hero=views.hero_data(run, counts),
         hero_rows=[(c.step, rate_figure(c.solved, c.n)) for c in reversed(counts)],
         grid=views.maze_grid(newest) if newest else None,
+        has_mazes=newest is not None or run.origin is RunOrigin.SUBMITTED,
         groups=views.chart_groups(run, series, hero=hero.key),
         points_url=f"/runs/{run.slug}/points",
     )
@@ -119,7 +120,7 @@ async def status_part(
     async with store.read() as session:
         run, head = await load_head(session, slug)
         counts = (await metrics.list_solve_counts(session, [run])).get(run.id, [])
-    shown = views.figures(run, counts, utcnow()) if figures else []
+    shown = views.figures(run, head.step, counts, utcnow()) if figures else []
     return fragment(request, "runs/_head.html", StatusPart(head, shown))
 
 

@@ -12,6 +12,7 @@ from app.logs import service as logs
 from app.metrics import service as metrics
 from app.models import Run
 from app.runs import log_lines, service, views
+from app.runs.loading import pushed_step
 from app.runs.log_lines import AttemptNumber, LineNumber
 from app.runs.states import ENDED
 from app.web.cluster_line import load_of
@@ -74,7 +75,9 @@ class RunFollower:
             load = load_of(run, await service.loads(session))
             counts = (await metrics.list_solve_counts(session, [run])).get(run.id, [])
             series = await self._series(session, run)
-        status = (run.status, status_words(run, position=load.position(run.id)), run.conditions)
+            step = await pushed_step(session, run)
+        words = status_words(run, position=load.position(run.id), pushed_step=step)
+        status = (run.status, words, run.conditions)
         events = [series] if series else []
         if self.evaluations != counts:
             events.append(ServerSentEvent(event="evaluation", data=views.hero_data(run, counts)))

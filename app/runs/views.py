@@ -62,7 +62,7 @@ _EVENT_TITLES = {
 }
 
 
-def run_head(run: Run, *, load: ClusterLoad, tab: str) -> RunHead:
+def run_head(run: Run, *, load: ClusterLoad, tab: str, pushed_step: int | None = None) -> RunHead:
     """`tab` is the title of the tab that is open, or empty."""
     is_live = run.status not in ENDED
     is_ours = run.origin is RunOrigin.SUBMITTED
@@ -75,7 +75,8 @@ def run_head(run: Run, *, load: ClusterLoad, tab: str) -> RunHead:
         experiment_slug=run.experiment.slug,
         experiment_name=run.experiment.name,
         status=run.status,
-        words=status_words(run, position=load.position(run.id)),
+        words=status_words(run, position=load.position(run.id), pushed_step=pushed_step),
+        step=pushed_step if run.step is None else run.step,
         ends_at=ends_at(run),
         conditions=conditions(run),
         cluster=cluster_line(run.cluster, load) if run.cluster else None,
@@ -91,14 +92,14 @@ def run_head(run: Run, *, load: ClusterLoad, tab: str) -> RunHead:
     )
 
 
-def figures(run: Run, counts: SolveCounts, now: datetime) -> list[Figure]:
+def figures(run: Run, step: int | None, counts: SolveCounts, now: datetime) -> list[Figure]:
     """The numbers under the title. Always the same six, so that the page never jumps."""
     total = f"of {run.total_steps:,}" if run.total_steps else ""
     taken = seconds_taken(run, now)
     pace = duration(run.seconds_per_step) if run.seconds_per_step else _UNKNOWN
     return [
         *_rate_figures(counts),
-        Figure("Step", number(run.step), total),
+        Figure("Step", number(step), total),
         Figure("A step takes", pace, title="Median"),
         Figure("Duration", _UNKNOWN if taken is None else duration(taken)),
     ]

@@ -13,6 +13,11 @@ from app.web.run_words import queue_words, seconds_taken
 from app.web.svg import sparkline
 
 _COLOURS = 10
+_CONDITION_WORDS = {
+    "unreachable": "Cluster does not answer",
+    "not_submitted": "Not submitted yet",
+    "log_lost": "Log lost",
+}
 
 SolveCounts = Sequence[SolveCount]
 """The evaluations of a run by step."""
@@ -35,11 +40,16 @@ class RateFigure:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Something said beside a status: `unreachable` or `stalled`, since when and why."""
+    """Something said beside a status (docs/statuses.md lists the kinds), since when and why."""
 
     kind: str
     since: datetime | None
     message: str
+
+    @property
+    def words(self) -> str:
+        """What a badge says; `since` follows it."""
+        return _CONDITION_WORDS.get(self.kind) or self.kind.replace("_", " ").capitalize()
 
 
 @dataclass(frozen=True, slots=True)

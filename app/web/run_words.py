@@ -18,19 +18,21 @@ _ENDED = {
 }
 
 
-def status_words(run: Run, *, position: int | None) -> str:
+def status_words(run: Run, *, position: int | None, pushed_step: int | None = None) -> str:
     """One line that begins with the status: `Running step 84 of 200 · 0.31 s a step`.
 
-    `position` is the run's place in its cluster's queue, if it waits there.
+    `position` is the run's place in its cluster's queue, if it waits there. `pushed_step` is the
+    newest step of the points of a run that nobody here follows.
     """
+    step = pushed_step if run.step is None else run.step
     if run.status is RunStatus.QUEUED:
         return f"Queued · {queue_words(run, position=position)}"
     if run.status is RunStatus.STOPPING or (_is_asked_to_stop(run) and run.status not in _ENDED):
-        return "Stopping: it saves a checkpoint first" + _step(run, " · at step")
+        return "Stopping: it saves a checkpoint first" + _step(run, step)
     if run.status is RunStatus.RUNNING:
-        return _running(run)
+        return _running(run, step)
     if run.status in _ENDED:
-        return _ended(run)
+        return _ended(run, step)
     return _WAITING[run.status]
 
 
@@ -63,26 +65,26 @@ def seconds_taken(run: Run, now: datetime) -> float | None:
     return max(0.0, ((run.ended_at or now) - run.started_at).total_seconds())
 
 
-def _running(run: Run) -> str:
-    if run.step is None:
+def _running(run: Run, step: int | None) -> str:
+    if step is None:
         return f"Running: {run.phase}" if run.phase else "Running: no step yet"
     of_total = f" of {run.total_steps:,}" if run.total_steps else ""
     pace = f" · {duration(run.seconds_per_step)} a step" if run.seconds_per_step else ""
-    return f"Running step {run.step:,}{of_total}{pace}"
+    return f"Running step {step:,}{of_total}{pace}"
 
 
-def _ended(run: Run) -> str:
+def _ended(run: Run, step: int | None) -> str:
     taken = ""
     if run.started_at and run.ended_at:
         taken = f" after {duration((run.ended_at - run.started_at).total_seconds())}"
-    step = "" if run.status is RunStatus.SUCCEEDED else _step(run, " · at step")
-    return _ENDED[run.status] + taken + step
+    place = "" if run.status is RunStatus.SUCCEEDED else _step(run, step)
+    return _ENDED[run.status] + taken + place
 
 
-def _step(run: Run, lead: str) -> str:
-    if run.step is None:
+def _step(run: Run, step: int | None) -> str:
+    if step is None:
         return ""
-    return f"{lead} {run.step:,}" + (f" of {run.total_steps:,}" if run.total_steps else "")
+    return f" · at step {step:,}" + (f" of {run.total_steps:,}" if run.total_steps else "")
 
 
 def _is_asked_to_stop(run: Run) -> bool:

@@ -1,9 +1,11 @@
 import json
 import re
+from datetime import timedelta
 
 import httpx
 import pytest
 
+from app.clock import utcnow
 from app.clusters import service as clusters
 from app.db import Database
 from app.metrics.ingest import MetricPoint, ingest
@@ -13,7 +15,7 @@ from app.web.htmx import VARY
 from tests.factories.runs import make_external_run, make_run
 from tests.queries import QueryCounter
 from tests.web.html import Element, parse
-from tests.web.seed import HOSTILE, Seeded, add_log, add_run
+from tests.web.seed import HOSTILE, Seeded, add_evaluation, add_log, add_run
 
 FRAGMENT = {"HX-Request": "true", "HX-Request-Type": "partial"}
 
@@ -181,6 +183,45 @@ async def test_a_run_fed_from_outside_has_the_same_pages(
         answer = await client.get(f"/runs/{run.slug}{tab}")
         assert answer.status_code == 200, tab
         assert not parse(answer.text).all("link", "Stop run")
+
+
+async def test_a_run_fed_from_outside_stands_where_its_points_do(
+    client: httpx.AsyncClient, sqlite_database: Database
+) -> None:
+    async with sqlite_database.write() as session:
+        run = await make_external_run(session)
+    assert "mazes" not in (await client.get(f"/runs/{run.slug}")).text
+    async with sqlite_database.write() as session:
+        points = [MetricPoint(key, step, 1.0, 0.0) for key, step in (("a", 3), ("b", 1_204))]
+        await ingest(session, run.id, 1, points)
+    for path in ("", "/status?figures=true"):
+        page = parse((await client.get(f"/runs/{run.slug}{path}")).text)
+        assert "Running step 1,204" in page.text
+        assert "Step 1,204" in page.text
+    async with sqlite_database.write() as session:
+        await add_evaluation(session, run, step=20, solved=9)
+    assert "Evaluation at step 20" in parse((await client.get(f"/runs/{run.slug}")).text).text
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("unreachable", "Cluster does not answer"),
+        ("not_submitted", "Not submitted yet"),
+        ("log_lost", "Log lost"),
+    ],
+)
+async def test_each_condition_is_said_in_words_with_its_reason(
+    client: httpx.AsyncClient, seeded: Seeded, sqlite_database: Database, kind: str, words: str
+) -> None:
+    since = (utcnow() - timedelta(minutes=4)).isoformat()
+    async with sqlite_database.write() as session:
+        run = await runs.get(session, seeded.running)
+        run.conditions = [{"kind": kind, "since": since, "message": "because of the disk"}]
+    table = parse((await client.get("/runs")).text)
+    assert f"{words} · 4 min ago" in row_of(table, seeded.running).text
+    page = parse((await client.get(f"/runs/{seeded.running}")).text)
+    assert f"{words} · 4 min ago Because of the disk." in page.text
 
 
 async def test_stopping_asks_once_then_writes_the_wish(
