@@ -98,14 +98,19 @@ def _known(_request: Request, error: Exception) -> JSONResponse:
 def _unreadable(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     problems = [_problem_of(found) for found in error.errors()]
-    named = ", ".join(dict.fromkeys(p.field for p in problems))
-    return problem(422, f"cannot accept: {named}", code="invalid", problems=problems)
+    first = problems[0]
+    others = ", ".join(dict.fromkeys(p.field for p in problems if p.field != first.field))
+    detail = f"cannot accept {first.field}: {first.message}"
+    return problem(
+        422, f"{detail}; nor {others}" if others else detail, code="invalid", problems=problems
+    )
 
 
 def _problem_of(found: dict[str, Any]) -> Problem:
     place, *parts = (str(part) for part in found["loc"])
     if found["type"] == "json_invalid":
-        return Problem("body", "json", f"this is no JSON: {found['ctx']['error']}")
+        reason = f"this is no JSON at character {parts[0]}: {found['ctx']['error']}"
+        return Problem("body", "json", reason)
     return Problem(".".join(parts) or place, found["type"], found["msg"])
 
 

@@ -8,6 +8,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 T = TypeVar("T")
 _DEPTH = 5
 _LONGEST = 20_000
+# What the column of a config value's key holds.
+_LONGEST_KEY = 300
 
 
 class Answer(BaseModel):
@@ -57,7 +59,10 @@ def _check(value: Any, place: str, depth: int) -> None:
     if isinstance(value, dict):
         for key, inner in value.items():
             _check_text(key, place or "a key")
-            _check(inner, f"{place}.{key}" if place else key, depth - 1)
+            path = f"{place}.{key}" if place else key
+            if len(path) > _LONGEST_KEY:
+                raise ValueError(f"a key has more than {_LONGEST_KEY} characters")
+            _check(inner, path, depth - 1)
     elif isinstance(value, list):
         for inner in value:
             _check(inner, place, depth - 1)

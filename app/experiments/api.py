@@ -4,11 +4,12 @@ from fastapi import APIRouter
 
 from app.api.deps import DEFAULT_LIMIT, IdCursor, Limit, Reader, Reading, Writer, Writing
 from app.api.idempotency import Idempotent
+from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
 from app.experiments import service
 from app.experiments.schemas import ExperimentAnswer, ExperimentBody
 
-router = APIRouter(tags=["experiments"])
+router = APIRouter(tags=["experiments"], route_class=JsonRoute)
 
 
 @router.post("/experiments", status_code=201)

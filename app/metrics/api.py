@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request
 
 from app.api.bodies import read_body
 from app.api.deps import Reader, Reading, Store, Writer, Writing
+from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
 from app.clock import utcnow
 from app.errors import Conflict
@@ -16,7 +17,7 @@ from app.metrics.push import read_points
 from app.metrics.schemas import AcceptedAnswer, MetricAnswer, SeriesListAnswer
 from app.runs import service as runs
 
-router = APIRouter(tags=["metrics"])
+router = APIRouter(tags=["metrics"], route_class=JsonRoute)
 
 SENT_BYTES = 4_000_000
 UNPACKED_BYTES = 16_000_000

@@ -3,12 +3,13 @@
 from fastapi import APIRouter
 
 from app.api.deps import Reader, Reading
+from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
 from app.clusters import service as clusters
 from app.recipes import service
 from app.recipes.schemas import ConfigBody, RecipeAnswer, RenderAnswer, ValidationAnswer
 
-router = APIRouter(tags=["recipes and configs"])
+router = APIRouter(tags=["recipes and configs"], route_class=JsonRoute)
 
 
 @router.get("/recipes")

@@ -7,6 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.api.deps import DEFAULT_LIMIT, Cursor, IdCursor, Limit, Reader, Reading, Writer, Writing
 from app.api.idempotency import Idempotent
+from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
 from app.errors import Invalid, Problem
 from app.experiments import service as experiments
@@ -15,7 +16,7 @@ from app.models import Run
 from app.runs import service
 from app.runs.schemas import EventAnswer, ExternalRunBody, FinishBody, RunAnswer, RunBody
 
-router = APIRouter(tags=["runs"])
+router = APIRouter(tags=["runs"], route_class=JsonRoute)
 
 HEADLINE_KEYS = (metrics.SOLVE_RATE, "eval/all/pass_at_1", "reward/avg_raw_reward")
 """Whose summaries a list gives without being asked."""
@@ -96,7 +97,11 @@ async def list_runs(
     order = service.parse_sort(sort)
     keys = {*HEADLINE_KEYS, *(key or ()), *([order.name] if order.kind == "metric" else ())}
     summaries = await service.summaries(session, page.items, sorted(keys))
-    items = [RunAnswer.of(run, summaries.get(run.id, {}).values()) for run in page.items]
+    steps = await service.pushed_steps(session, page.items)
+    items = [
+        RunAnswer.of(run, summaries.get(run.id, {}).values(), pushed_step=steps.get(run.id))
+        for run in page.items
+    ]
     return Listing(items=items, next_cursor=page.next_cursor)
 
 
@@ -159,4 +164,5 @@ async def list_events(
 async def _answer(session: AsyncSession, run: Run) -> RunAnswer:
     series = await metrics.list_series(session, run)
     position = await service.queue_position(session, run)
-    return RunAnswer.of(run, series, queue_position=position)
+    steps = await service.pushed_steps(session, [run])
+    return RunAnswer.of(run, series, queue_position=position, pushed_step=steps.get(run.id))

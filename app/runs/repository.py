@@ -100,6 +100,16 @@ async def summaries_of(
     return found
 
 
+async def last_steps(session: AsyncSession, run_ids: Sequence[UUID]) -> dict[UUID, int]:
+    """The highest last step of all series of each run; runs without steps are left out."""
+    query = (
+        select(MetricSeries.run_id, func.max(MetricSeries.last_step))
+        .where(MetricSeries.run_id.in_(run_ids), MetricSeries.last_step.is_not(None))
+        .group_by(MetricSeries.run_id)
+    )
+    return {row[0]: row[1] for row in await session.execute(query)}
+
+
 async def count_runs(session: AsyncSession) -> int:
     return await session.scalar(select(func.count(Run.id)).where(Run.deleted_at.is_(None))) or 0
 

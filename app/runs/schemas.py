@@ -75,7 +75,10 @@ class ConditionAnswer(Answer):
 
 
 class ProgressAnswer(Answer):
-    """`eta` is the time at which the last step will end if they go on as they did."""
+    """`eta` is the time at which the last step will end if they go on as they did.
+
+    Of an external run, `step` is the highest one that was pushed.
+    """
 
     phase: str | None
     step: int | None
@@ -126,7 +129,12 @@ class RunAnswer(Answer):
 
     @classmethod
     def of(
-        cls, run: Run, series: Iterable[MetricSeries], *, queue_position: int | None = None
+        cls,
+        run: Run,
+        series: Iterable[MetricSeries],
+        *,
+        queue_position: int | None = None,
+        pushed_step: int | None = None,
     ) -> "RunAnswer":
         """`run` is loaded with its experiment, config, cluster and attempts."""
         return cls(
@@ -150,7 +158,7 @@ class RunAnswer(Answer):
             config=run.config.values,
             config_digest=run.config.digest,
             attempts=[AttemptAnswer.of(attempt) for attempt in run.attempts],
-            progress=_progress(run),
+            progress=_progress(run, pushed_step),
             summary={each.key: SummaryAnswer.model_validate(each) for each in series},
         )
 
@@ -179,10 +187,10 @@ class EventAnswer(Answer):
         )
 
 
-def _progress(run: Run) -> ProgressAnswer:
+def _progress(run: Run, pushed_step: int | None) -> ProgressAnswer:
     return ProgressAnswer(
         phase=run.phase,
-        step=run.step,
+        step=run.step if pushed_step is None else pushed_step,
         total_steps=run.total_steps,
         seconds_per_step=run.seconds_per_step,
         eta=_eta(run),

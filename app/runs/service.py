@@ -162,6 +162,12 @@ async def summaries(
     return await repository.summaries_of(session, [run.id for run in runs], keys)
 
 
+async def pushed_steps(session: AsyncSession, runs: Sequence[Run]) -> dict[UUID, int]:
+    """The highest step that was pushed to each external run, by run id, in at most one query."""
+    external = [run.id for run in runs if run.origin is RunOrigin.EXTERNAL]
+    return await repository.last_steps(session, external) if external else {}
+
+
 async def queue_position(session: AsyncSession, run: Run) -> int | None:
     """1 for the run that the cluster takes next while nothing runs; None if it is not queued."""
     if run.status is not RunStatus.QUEUED:
@@ -209,7 +215,10 @@ async def request_stop(session: AsyncSession, run: Run, *, actor: str) -> Run:
     """
     await repository.lock(session, run)
     if run.origin is RunOrigin.EXTERNAL:
-        raise Conflict(f"run {run.slug} runs outside Skydeck: end it there, then finish it here")
+        raise Conflict(
+            f"run {run.slug} runs outside Skydeck: end it there, then finish it here, with "
+            f"`skydeck run finish {run.slug}` or POST /api/v1/runs/{run.slug}/finish"
+        )
     if run.status in ENDED:
         raise Conflict(f"run {run.slug} has ended already ({run.status})")
     if run.desired_status is not DesiredStatus.STOP:
@@ -228,7 +237,9 @@ async def request_resume(session: AsyncSession, run: Run, *, actor: str) -> Run:
         raise Conflict(f"run {run.slug} is deleted: restore it before resuming it")
     resumable = ENDED - {RunStatus.SUCCEEDED}
     if run.origin is RunOrigin.EXTERNAL or run.status not in resumable:
-        raise Conflict(f"run {run.slug} is {run.status}: only an ended, unfinished run resumes")
+        raise Conflict(
+            f"run {run.slug} is {run.status}: only a failed, stopped or lost run resumes"
+        )
     await _wish(session, run, DesiredStatus.RUN, actor=actor, reason="resume_requested")
     now = utcnow()
     session.add(transition(run, RunStatus.QUEUED, at=now, actor=actor, reason="resume_requested"))

@@ -6,11 +6,12 @@ from fastapi import APIRouter, Path
 
 from app.api.deps import Admin, Reading, Writing
 from app.api.idempotency import Idempotent
+from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
 from app.users import service
 from app.users.schemas import NewTokenAnswer, TokenAnswer, TokenBody
 
-router = APIRouter(tags=["administration"])
+router = APIRouter(tags=["administration"], route_class=JsonRoute)
 
 
 @router.post("/tokens", status_code=201)

@@ -3,12 +3,15 @@
 import gzip
 import json
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import httpx
 import pytest
 from fastapi import FastAPI
 from sqlalchemy.exc import OperationalError
 
+from app.api.json_bodies import JsonRoute
+from app.api.site import FEATURES
 from app.recipes import service as recipes
 from tests.api.helpers import RECIPE, V1, get, make_experiment, make_external, problem
 
@@ -29,10 +32,52 @@ async def test_a_body_that_is_no_json(api: httpx.AsyncClient) -> None:
     assert problem(answer, 422)["errors"][0]["rule"] == "json"
 
 
+@pytest.mark.parametrize(
+    ("body", "rule", "said"),
+    [
+        (b'{"a": 1,}', "json", "no JSON at character 8"),
+        (b'{"a": ' + b"1" * 5_000 + b"}", "number", "too many digits"),
+        (b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "depth", "nested too deeply"),
+        (b'{"a": "\xff"}', "encoding", "not UTF-8 at byte 7"),
+        (b'{"a": 1, "b": {"c": 1, "c": 2}}', "twice", "'c' stands twice"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/experiments", "/runs/external", "/configs/validate", "/tokens"])
+async def test_why_a_body_cannot_be_read(
+    admin: httpx.AsyncClient, path: str, body: bytes, rule: str, said: str
+) -> None:
+    headers = {"Content-Type": "application/json"}
+    answer = problem(await admin.post(V1 + path, content=body, headers=headers), 422)
+    [error] = answer["errors"]
+    assert (error["field"], error["rule"]) == ("body", rule)
+    assert said in error["message"]
+    assert error["message"] in answer["detail"]
+
+
+def test_every_route_with_a_json_body_reads_it_strictly(application: FastAPI) -> None:
+    routes = [route for feature in FEATURES for route in feature.router.routes]
+    with_body = [route for route in routes if getattr(route, "body_field", None)]
+    assert with_body
+    assert all(isinstance(route, JsonRoute) for route in with_body)
+
+
 async def test_each_wrong_field_is_named(api: httpx.AsyncClient) -> None:
     body = {"name": "", "recipe": 3, "colour": "red"}
-    errors = problem(await api.post(f"{V1}/experiments", json=body), 422)["errors"]
-    assert {error["field"] for error in errors} == {"name", "recipe", "colour"}
+    answer = problem(await api.post(f"{V1}/experiments", json=body), 422)
+    assert {error["field"] for error in answer["errors"]} == {"name", "recipe", "colour"}
+    assert answer["detail"].startswith("cannot accept name: String should have at least 1")
+    assert answer["detail"].endswith("; nor recipe, colour")
+
+
+@pytest.mark.parametrize("config", [{"k" * 301: 1}, {"a" * 150: {"b" * 150: 1}}])
+async def test_keys_that_are_too_long(api: httpx.AsyncClient, config: dict[str, Any]) -> None:
+    answer = await api.post(f"{V1}/runs/external", json={"name": "x", "config": config})
+    assert "more than 300 characters" in problem(answer, 422)["detail"]
+
+
+async def test_the_longest_key_is_kept(api: httpx.AsyncClient) -> None:
+    config = {"k" * 300: 1}
+    assert (await make_external(api, config=config))["config"] == config
 
 
 async def test_each_wrong_config_value_is_named(api: httpx.AsyncClient) -> None:

@@ -218,6 +218,18 @@ async def test_an_external_run_from_start_to_end(api: httpx.AsyncClient) -> None
     problem(answer, 409)
 
 
+async def test_the_step_of_an_external_run_is_the_highest_one_pushed(
+    api: httpx.AsyncClient,
+) -> None:
+    run, empty = await make_external(api, "a"), await make_external(api, "b")
+    points = [{"key": key, "step": step, "value": 1} for key, step in (("x", 7), ("y", 4))]
+    await post(api, f"/runs/{run['id']}/metrics", {"points": points})
+    assert (await get(api, f"/runs/{run['id']}"))["progress"]["step"] == 7
+    listed = {item["id"]: item for item in (await get(api, "/runs"))["items"]}
+    assert listed[run["id"]]["progress"]["step"] == 7
+    assert listed[empty["id"]]["progress"]["step"] is None
+
+
 async def test_external_runs_end_in_an_end(api: httpx.AsyncClient) -> None:
     run = await make_external(api)
     for status in ("running", "done"):

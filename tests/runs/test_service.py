@@ -71,8 +71,13 @@ async def test_only_an_ended_unfinished_run_resumes(database: Database) -> None:
         )
         await session.refresh(run)
         await service.request_resume(session, run, actor="ada")
-    assert run.status is RunStatus.QUEUED
-    assert run.due_at is not None
+        assert run.status is RunStatus.QUEUED
+        assert run.due_at is not None
+        await session.execute(
+            update(Run).where(Run.id == run.id).values(status=RunStatus.SUCCEEDED)
+        )
+        with pytest.raises(Conflict, match="only a failed, stopped or lost run resumes"):
+            await service.request_resume(session, run, actor="ada")
 
 
 async def test_a_deleted_run_is_restored_before_it_resumes(database: Database) -> None:
@@ -111,7 +116,7 @@ async def test_of_two_resumes_at_once_one_wins(database: Database) -> None:
 async def test_an_external_run_cannot_be_stopped_from_here(database: Database) -> None:
     async with database.write() as session:
         run = await make_external_run(session)
-        with pytest.raises(Conflict, match="outside Skydeck"):
+        with pytest.raises(Conflict, match=r"outside Skydeck.*/finish"):
             await service.request_stop(session, run, actor="ada")
 
 

@@ -52,7 +52,7 @@ async def test_a_lost_run_resumes_and_a_finished_one_does_not(
     assert not (await shown(client, seeded.succeeded)).all("button", "Resume run")
     refused = await client.post(f"/runs/{seeded.succeeded}/resume")
     assert refused.status_code == 409
-    assert "only an ended, unfinished run resumes" in parse(refused.text).text
+    assert "only a failed, stopped or lost run resumes" in parse(refused.text).text
 
 
 async def test_a_run_is_deleted_after_a_question_and_restored(
