@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import httpx
@@ -53,7 +54,8 @@ _ASKED, _LONGEST_PAUSE = 7, 8.0
 class Client:
     """Each call raises a `SkydeckError`: of the answer's kind, or `Unavailable` without one.
 
-    `renew` is called once for a new token when the present one is not accepted.
+    So does a `url` that is no address. `renew` is called once for a new token when the present one
+    is not accepted.
     """
 
     def __init__(
@@ -64,7 +66,7 @@ class Client:
         renew: Callable[[], str] | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self.url = url.rstrip("/")
+        self.url = checked_url(url).rstrip("/")
         self._renew = renew
         self._http = httpx.Client(
             base_url=f"{self.url}/api/v1",
@@ -316,6 +318,20 @@ class Client:
         return Unavailable(f"Skydeck does not answer at {self.url} ({error}): is it running?")
 
 
+def checked_url(url: str) -> str:
+    """The address of a service, unchanged. Raises `SkydeckError` for what cannot be one."""
+    try:
+        parts = urlsplit(url)
+        is_whole = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        raise SkydeckError(f"{url} is no address of Skydeck") from None
+    if parts.scheme not in ("http", "https"):
+        raise SkydeckError(f"{url} is no address of Skydeck: it must start with http or https")
+    if not is_whole:
+        raise SkydeckError(f"{url} is no address of Skydeck: it names no host and port")
+    return url
+
+
 _JSON = {"Content-Type": "application/json"}
 
 
@@ -340,9 +356,14 @@ def _error_of(answer: httpx.Response) -> SkydeckError:
         problems = [Problem(p["field"], p["rule"], p["message"]) for p in body["errors"]]
     except (ValueError, KeyError, TypeError):
         return Unavailable(f"{answer.request.url} answered {answer.status_code} and no reason")
-    if problems:
-        detail += ": " + "; ".join(f"{p.field}: {p.message}" for p in problems)
+    if added := [_said(p) for p in problems if p.message not in detail]:
+        detail += ": " + "; ".join(added)
     if answer.status_code == Invalid.status:
         return Invalid(detail, problems)
     kinds = {kind.status: kind for kind in _KINDS}
     return kinds.get(answer.status_code, SkydeckError)(detail)
+
+
+def _said(problem: Problem) -> str:
+    is_named = problem.message.startswith(problem.field)
+    return problem.message if is_named else f"{problem.field}: {problem.message}"

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import psutil
 
-from app.client import Client
+from app.client import Client, checked_url
 from app.commands.database import require_database
 from app.db import Database, WriteSession
 from app.errors import SkydeckError
@@ -71,6 +71,8 @@ def connect(url: str | None, token: str | None) -> Client:
     """
     if url and token:
         return Client(url, token)
+    if url:
+        checked_url(url)
     settings = load_settings()
     target = url or service_url(settings)
     if token:

@@ -128,6 +128,7 @@ def logs(
     if follow and attempt is not None:
         raise typer.BadParameter("--follow follows the newest attempt: leave --attempt out")
     with _client(context) as client:
+        _explain_no_log(client.get_run(run_id))
         if not follow:
             for chunk in client.iter_log_bytes(run_id, attempt=attempt):
                 sys.stdout.buffer.write(chunk)
@@ -141,6 +142,20 @@ def stop(context: typer.Context, run_id: RunId, as_json: AsJson = False) -> None
     """Ask for a run to be stopped; it saves a checkpoint first."""
     with _client(context) as client:
         _changed(client.stop_run(run_id), as_json)
+
+
+@app.command()
+def finish(
+    context: typer.Context,
+    run_id: RunId,
+    status: Annotated[
+        str, typer.Option(help="How it ended: succeeded, failed, stopped or lost.")
+    ] = "succeeded",
+    as_json: AsJson = False,
+) -> None:
+    """Say that a run that is executed outside Skydeck has ended."""
+    with _client(context) as client:
+        _changed(client.finish(run_id, status), as_json)
 
 
 @app.command()
@@ -165,6 +180,13 @@ def _follow(client: "Client", run_id: str, *, is_quiet: bool) -> dict[str, Any]:
         raise
     sys.stderr.write(f"{run_id} {run['status']} {run['status_reason']}".rstrip() + "\n")
     return run
+
+
+def _explain_no_log(run: dict[str, Any]) -> None:
+    if run["origin"] == "external":
+        sys.stderr.write(f"{run['id']} runs outside Skydeck: its log is there, not here\n")
+    elif not run["attempts"]:
+        sys.stderr.write(f"{run['id']} is {run['status']}: it has no log yet\n")
 
 
 def _changed(run: dict[str, Any], as_json: bool) -> None:

@@ -70,7 +70,8 @@ def _step(run: dict[str, Any]) -> str:
     progress = run["progress"]
     if progress["step"] is None:
         return "-"
-    return f"{progress['step']}/{progress['total_steps'] or '?'}"
+    total = "" if run["origin"] == "external" else f"/{progress['total_steps'] or '?'}"
+    return f"{progress['step']}{total}"
 
 
 def _time(text: str | None) -> str:

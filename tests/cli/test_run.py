@@ -27,7 +27,9 @@ def test_a_run_from_submission_to_stop(skydeck: Skydeck) -> None:
     assert shown["config"]["trainer.seed"] == 4
     assert (shown["status"], shown["tags"]) == ("queued", ["lora"])
     assert "position 1" in skydeck("run", "show", run_id).out
-    assert skydeck("run", "logs", run_id).out == ""
+    log = skydeck("run", "logs", run_id)
+    assert (log.status, log.out) == (0, "")
+    assert "no log yet" in log.err
     assert "wanted is stop" in skydeck("run", "stop", run_id).out
     refused = skydeck("run", "resume", run_id)
     assert refused.status == 1
@@ -60,9 +62,10 @@ def test_refusals_name_the_field(skydeck: Skydeck) -> None:
     answer = skydeck("run", "submit", RECIPE, "--set", "trainer.sead=1")
     assert (answer.status, answer.out) == (1, "")
     assert "trainer.seed" in answer.err
+    assert answer.err.count("trainer.sead") == 1
     assert "no run run-none" in skydeck("run", "show", "run-none").err
     assert "no run run-none" in skydeck("run", "logs", "run-none").err
-    assert "sort" in skydeck("run", "list", "--sort", "colour").err
+    assert skydeck("run", "list", "--sort", "colour").err.count("metric:<key>") == 1
 
 
 def test_a_refused_cluster_leaves_no_experiment(skydeck: Skydeck, server: str) -> None:
@@ -104,6 +107,37 @@ def test_its_own_token_is_not_sent_elsewhere(
     answer = skydeck("run", "list")
     assert answer.status == 1
     assert "SKYDECK_TOKEN" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("ftp://x", "must start with http or https"),
+        ("localhost:8000", "must start with http or https"),
+        ("http://", "names no host"),
+        ("http://x:port", "no address"),
+        ("http://[x", "no address"),
+    ],
+)
+@pytest.mark.parametrize("token", [(), ("--token", "sky_x")])
+def test_what_is_no_address(skydeck: Skydeck, url: str, said: str, token: tuple[str, ...]) -> None:
+    answer = skydeck("run", "--url", url, *token, "list")
+    assert (answer.status, answer.out) == (1, "")
+    assert said in answer.err
+
+
+def test_a_run_that_is_executed_outside(skydeck: Skydeck, server: str) -> None:
+    token = skydeck("token", "create", "--name", "x").out.strip()
+    with Client(server, token) as client:
+        run_id = client.create_external_run("mine")["id"]
+        client.push(run_id, [{"key": "loss", "step": 7, "value": 1.0}])
+    assert f"{run_id}  running  7 " in skydeck("run", "list").out
+    log = skydeck("run", "logs", run_id)
+    assert (log.status, log.out) == (0, "")
+    assert "outside Skydeck" in log.err
+    assert f"skydeck run finish {run_id}" in skydeck("run", "stop", run_id).err
+    assert "succeeded" in skydeck("run", "finish", run_id, "--status", "done").err
+    assert skydeck("run", "finish", run_id, "--status", "failed").out == f"{run_id} failed\n"
 
 
 def test_following_an_ended_run(
