@@ -36,10 +36,10 @@ format: .venv/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# Real Ray heads, browsers and time-outs want the machine for themselves, so they run after the rest.
+# Real Ray heads and kills want the machine for themselves, so they run after the rest.
 test: install-dev
-	$(BIN)/python -m pytest -n 2 -m "not ray and not browser and not chaos"
-	CHAOS_ROUNDS=2 $(BIN)/python -m pytest -m "ray or browser or chaos"
+	$(BIN)/python -m pytest -n 2 -m "not ray and not chaos"
+	CHAOS_ROUNDS=2 $(BIN)/python -m pytest -m "ray or chaos" --durations=20
 
 conformance: install-dev
 	$(BIN)/python -m pytest -n 2 tests/conformance
