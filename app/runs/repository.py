@@ -104,10 +104,11 @@ async def last_steps(session: AsyncSession, run_ids: Sequence[UUID]) -> dict[UUI
     """The highest last step of all series of each run; runs without steps are left out."""
     query = (
         select(MetricSeries.run_id, func.max(MetricSeries.last_step))
-        .where(MetricSeries.run_id.in_(run_ids), MetricSeries.last_step.is_not(None))
+        .where(MetricSeries.run_id.in_(run_ids))
         .group_by(MetricSeries.run_id)
     )
-    return {row[0]: row[1] for row in await session.execute(query)}
+    rows = await session.execute(query)
+    return {run_id: step for run_id, step in rows if step is not None}
 
 
 async def count_runs(session: AsyncSession) -> int:

@@ -24,6 +24,7 @@ COMMANDS = (
     "run show",
     "run logs",
     "run stop",
+    "run finish",
     "run resume",
 )
 HEAVY = ("sqlalchemy", "fastapi", "httpx", "numpy", "ray", "pydantic", "uvicorn", "rich")
