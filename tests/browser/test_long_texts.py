@@ -15,7 +15,7 @@ WIDE = "W" * 200
 KEYS = (WIDE, "é" * 100, f"policy/{WIDE}", "eval/all/generate/avg_tokens_non_zero_rewards")
 OVERFLOW = """() => document.documentElement.scrollWidth <= innerWidth ? [] :
   [...document.querySelectorAll("main *")].filter((each) => !each.closest(".table-wrap")
-    && each.getBoundingClientRect().right > innerWidth).map((each) => each.outerHTML.slice(0, 60))"""
+    && each.getBoundingClientRect().right > innerWidth).map((each) => each.className)"""
 OUTSIDE = """() => [...document.querySelectorAll(".chart-card .last")].filter((last) =>
   last.getBoundingClientRect().right > last.closest(".card").getBoundingClientRect().right
   || last.getBoundingClientRect().height > 24).length"""
