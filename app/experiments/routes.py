@@ -50,13 +50,21 @@ async def show_experiment(
         counts = await runs.count_by_experiment(session, [experiment])
         found = await runs.list_page(session, limit=PAGE_SIZE, cursor=cursor, experiment=experiment)
         solved = await metrics.list_solve_counts(session, found.items)
+        steps = await runs.pushed_steps(session, found.items)
         loads = await runs.loads(session)
     now = utcnow()
     context = ExperimentPage(
         experiment=_row(experiment, config, counts.get(experiment.id, 0)),
         hypothesis=experiment.hypothesis,
         rows=[
-            run_row(run, solved.get(run.id, []), load_of(run, loads), now) for run in found.items
+            run_row(
+                run,
+                solved.get(run.id, []),
+                load_of(run, loads),
+                now,
+                pushed_step=steps.get(run.id),
+            )
+            for run in found.items
         ],
         pager=pager(f"/experiments/{slug}", {}, cursor=cursor, next_cursor=found.next_cursor),
     )

@@ -192,7 +192,10 @@ class ChartsPage:
     figures: list[Figure]
     hero_chart: ChartCard
     is_solve_rate: bool
-    """Whether the hero is the solve rate; else a line of what comes nearest to it."""
+    """Whether the hero is drawn from evaluations; else it is a line of what comes nearest."""
+    is_pass_at_1: bool
+    """Whether that line needs the word that pass_at_1 is no solve rate."""
+    hero_unit: str
     hero: dict[str, object]
     """The solve rate as `charts.js` draws it."""
     hero_rows: list[tuple[int, RateFigure]]

@@ -2,8 +2,7 @@
 
 from app.clusters import service as clusters
 from app.db import ReadSession
-from app.metrics import service as metrics
-from app.models import Run, RunOrigin
+from app.models import Run
 from app.runs import service, views
 from app.runs.contexts import RunHead
 from app.runs.service import ClusterLoad
@@ -19,10 +18,7 @@ async def load_head(session: ReadSession, slug: str, *, tab: str = "") -> tuple[
 
 async def pushed_step(session: ReadSession, run: Run) -> int | None:
     """The newest step of the points of a run fed from outside; None for the runs of a worker."""
-    if run.origin is not RunOrigin.EXTERNAL:
-        return None
-    steps = (row.last_step for row in await metrics.list_series(session, run))
-    return max((step for step in steps if step is not None), default=None)
+    return (await service.pushed_steps(session, [run])).get(run.id)
 
 
 async def embedded_line(session: ReadSession) -> ClusterLine | None:

@@ -69,13 +69,21 @@ async def list_runs(
             session, limit=PAGE_SIZE, cursor=cursor, text=q, statuses=statuses
         )
         counts = await metrics.list_solve_counts(session, found.items)
+        steps = await service.pushed_steps(session, found.items)
         loads = await service.loads(session)
         line = await embedded_line(session)
     now = utcnow()
     query = {"q": q, "status": status if statuses else ""}
     context = RunsPage(
         rows=[
-            run_row(run, counts.get(run.id, []), load_of(run, loads), now) for run in found.items
+            run_row(
+                run,
+                counts.get(run.id, []),
+                load_of(run, loads),
+                now,
+                pushed_step=steps.get(run.id),
+            )
+            for run in found.items
         ],
         chips=[_chip(title, value, query) for title, value, _ in _CHIPS],
         query=q,
@@ -96,12 +104,15 @@ async def show(request: Request, slug: str, store: Store, _viewer: SignedIn) -> 
         counts = (await metrics.list_solve_counts(session, [run])).get(run.id, [])
         newest = await metrics.find_newest_evaluation(session, run)
         series = await metrics.list_series(session, run)
-    hero = views.hero_spec(counts, series)
+    hero = views.hero_spec(run, counts, series)
+    is_drawn_from_dumps = bool(counts) or run.origin is RunOrigin.SUBMITTED
     context = ChartsPage(
         head=head,
         figures=views.figures(run, head.step, counts, utcnow()),
         hero_chart=views.chart_card(run, hero, None),
-        is_solve_rate=hero.is_hero,
+        is_solve_rate=is_drawn_from_dumps and hero.is_hero,
+        is_pass_at_1=hero.key == views.STAND_IN_KEY,
+        hero_unit=hero.unit,
         hero=views.hero_data(run, counts),
         hero_rows=[(c.step, rate_figure(c.solved, c.n)) for c in reversed(counts)],
         grid=views.maze_grid(newest) if newest else None,

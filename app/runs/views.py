@@ -48,7 +48,8 @@ from app.web.svg import MazePicture, maze_picture
 _UNKNOWN = "–"
 _FIRST = "Before training"
 _STEPS_KEY = "trainer.max_training_steps"
-_STAND_IN_KEY = "eval/all/pass_at_1"
+STAND_IN_KEY = "eval/all/pass_at_1"
+_STAND_INS = (HERO_KEY, STAND_IN_KEY, "reward/avg_raw_reward")
 _UNITS = {"share": "", "seconds": "s"}
 _TABS = (("Charts", ""), ("Log", "/log"), ("Config", "/config"), ("Timeline", "/timeline"))
 _FAILED = (RunStatus.FAILED, RunStatus.LOST)
@@ -162,11 +163,15 @@ def timeline(events: Sequence[Event]) -> list[TimelineEvent]:
     ]
 
 
-def hero_spec(counts: SolveCounts, series: Sequence[MetricSeries]) -> ChartSpec:
+def hero_spec(run: Run, counts: SolveCounts, series: Sequence[MetricSeries]) -> ChartSpec:
     """The chart on top: the solve rate, or under its own name what a run without one has."""
-    keys = {row.key for row in series}
-    stands_in = not counts and HERO_KEY not in keys and _STAND_IN_KEY in keys
-    return chart_for(_STAND_IN_KEY if stands_in else HERO_KEY)
+    keys = [row.key for row in series]
+    if counts or not keys:
+        return chart_for(HERO_KEY)
+    if run.origin is RunOrigin.EXTERNAL:
+        return chart_for(next((key for key in _STAND_INS if key in keys), keys[0]))
+    stands_in = HERO_KEY not in keys and STAND_IN_KEY in keys
+    return chart_for(STAND_IN_KEY if stands_in else HERO_KEY)
 
 
 def chart_groups(run: Run, series: Sequence[MetricSeries], *, hero: str) -> list[ChartGroup]:

@@ -77,7 +77,15 @@ class RunRow:
     is_live: bool
 
 
-def run_row(run: Run, counts: SolveCounts, load: ClusterLoad, now: datetime) -> RunRow:
+def run_row(
+    run: Run,
+    counts: SolveCounts,
+    load: ClusterLoad,
+    now: datetime,
+    *,
+    pushed_step: int | None = None,
+) -> RunRow:
+    """`pushed_step` is the newest step of a run that is fed from outside."""
     return RunRow(
         slug=run.slug,
         name=run.name,
@@ -88,7 +96,7 @@ def run_row(run: Run, counts: SolveCounts, load: ClusterLoad, now: datetime) -> 
         conditions=conditions(run),
         best=_best_rate(counts),
         spark=sparkline([solved_share(count) for count in counts]) if len(counts) > 1 else "",
-        step=run.step,
+        step=run.step if pushed_step is None else pushed_step,
         total_steps=run.total_steps,
         cluster_name=run.cluster.name if run.cluster else "",
         owner=run.owner,
