@@ -36,10 +36,11 @@ format: .venv/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# Real Ray heads and kills want the machine for themselves, so they run after the rest.
+# Real Ray heads and kills want the machine for themselves, so they run after the rest, and no more
+# than two heads at a time: they wait more than they compute.
 test: install-dev
 	$(BIN)/python -m pytest -n 2 -m "not ray and not chaos"
-	CHAOS_ROUNDS=2 $(BIN)/python -m pytest -m "ray or chaos" --durations=20
+	CHAOS_ROUNDS=2 $(BIN)/python -m pytest -n 2 --dist loadfile -m "ray or chaos" --durations=10
 
 conformance: install-dev
 	$(BIN)/python -m pytest -n 2 tests/conformance
