@@ -52,7 +52,7 @@ async def test_it_is_alive_but_not_ready(cut_off: httpx.AsyncClient) -> None:
 
 
 async def test_a_connection_that_is_cut_is_made_again(postgres_server: str) -> None:
-    database = Database(f"{postgres_server}/template_skydeck")
+    database = Database(postgres_server)
     async with database.read() as session:
         await session.execute(text("SELECT 1"))
         with pytest.raises(Exception, match=r"terminat|closed") as caught:
@@ -64,7 +64,7 @@ async def test_a_connection_that_is_cut_is_made_again(postgres_server: str) -> N
 
 
 async def test_a_server_that_refuses_does_not_answer_either(postgres_server: str) -> None:
-    database = Database(f"{postgres_server}/nothing")
+    database = Database(f"{postgres_server.rpartition('/')[0]}/nothing")
     with pytest.raises(OperationalError, match="does not exist"):
         async with database.read() as session:
             await session.execute(text("SELECT 1"))
