@@ -38,7 +38,7 @@ async def ingest(
     columns = _columns_by_key(points)
     if not columns:
         return 0
-    await repository.lock_run(session, run_id)
+    await repository.begin_append(session, run_id)
     known = {
         series.key: series
         for series in await repository.find_series(session, [run_id], list(columns))

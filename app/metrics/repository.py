@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import and_, func, or_, select
+from sqlalchemy import and_, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.models import MetricChunk, MetricSeries, Run, TrainingEvaluation
@@ -13,9 +13,10 @@ from app.models import MetricChunk, MetricSeries, Run, TrainingEvaluation
 _BATCH = 5_000
 
 
-async def lock_run(session: AsyncSession, run_id: UUID) -> None:
-    """Lets one writer at a time append to a run's series (SQLite has one writer anyway)."""
-    await session.execute(select(Run.id).where(Run.id == run_id).with_for_update())
+async def begin_append(session: AsyncSession, run_id: UUID) -> None:
+    """Counts the append, and with it lets one writer at a time add to a run's series."""
+    counted = update(Run).where(Run.id == run_id)
+    await session.execute(counted.values(metrics_revision=Run.metrics_revision + 1))
 
 
 async def find_series(

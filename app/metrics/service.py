@@ -102,7 +102,7 @@ async def list_cursors(session: AsyncSession, run: Run) -> dict[str, str]:
 
 async def push(session: AsyncSession, run: Run, attempt: int, points: Sequence[MetricPoint]) -> int:
     """Stores points that somebody sends; returns how many. Raises `Invalid` beyond `MAX_KEYS`."""
-    await repository.lock_run(session, run.id)
+    await repository.begin_append(session, run.id)
     keys = list({point.key for point in points})
     known = await repository.find_series(session, [run.id], keys)
     count = await repository.count_series(session, run.id) + len(keys) - len(known)

@@ -59,6 +59,7 @@ class Run(IdMixin, LeaseMixin, Base):
 
     The web writes `desired_status`; the worker writes `status` and progress. `conditions` are
     `{kind, since, message}` rows said beside the status (`unreachable`, `stalled`, …).
+    `metrics_revision` counts the appends to its series: while it stands, no chart has changed.
     """
 
     __tablename__ = "run"
@@ -89,6 +90,7 @@ class Run(IdMixin, LeaseMixin, Base):
     total_steps: Mapped[int | None] = mapped_column(BigInteger)
     seconds_per_step: Mapped[float | None]
     progress_at: Mapped[datetime | None]
+    metrics_revision: Mapped[int] = mapped_column(BigInteger, default=0)
 
     experiment: Mapped[Experiment] = relationship(lazy="raise")
     config: Mapped[Config] = relationship(lazy="raise")

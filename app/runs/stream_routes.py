@@ -15,7 +15,6 @@ from app.runs import log_lines, service, views
 from app.runs.loading import pushed_step
 from app.runs.log_lines import AttemptNumber, LineNumber
 from app.runs.states import ENDED
-from app.web.cluster_line import load_of
 from app.web.deps import SignedIn, Store
 from app.web.run_words import status_words
 from app.web.sse import END, poll
@@ -66,17 +65,18 @@ class RunFollower:
     database: Database
     slug: str
     cursors: dict[str, str] | None = None
+    revision: int | None = None
     status: object = None
     evaluations: object = None
 
     async def look(self) -> list[ServerSentEvent]:
         async with self.database.read() as session:
             run = await service.get(session, self.slug)
-            load = load_of(run, await service.loads(session))
+            position = await service.queue_position(session, run)
             counts = (await metrics.list_solve_counts(session, [run])).get(run.id, [])
             series = await self._series(session, run)
             step = await pushed_step(session, run)
-        words = status_words(run, position=load.position(run.id), pushed_step=step)
+        words = status_words(run, position=position, pushed_step=step)
         status = (run.status, words, run.conditions)
         events = [series] if series else []
         if self.evaluations != counts:
@@ -90,7 +90,10 @@ class RunFollower:
 
     async def _series(self, session: ReadSession, run: Run) -> ServerSentEvent | None:
         """Where all series stand, or the points of those that moved since the last look."""
+        if run.metrics_revision == self.revision:
+            return None
         known, new = self.cursors, await metrics.list_cursors(session, run)
+        self.revision = run.metrics_revision
         if known is None:
             self.cursors = new
             return ServerSentEvent(event="series", data={"cursors": new})

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 COOKIE = "skydeck_flash"
 SENTENCES = {
-    "run-queued": "Run queued. It starts as soon as the cluster is free.",
+    "run-queued": "Run launched. This page follows it; you may leave and come back.",
     "run-stopping": "Stopping. The run saves a checkpoint first.",
     "run-resumed": "Queued again. It goes on from its newest checkpoint.",
     "run-deleted": "Run deleted. It is in no list any more.",

@@ -254,6 +254,7 @@ def upgrade() -> None:
         sa.Column("total_steps", sa.BigInteger(), nullable=True),
         sa.Column("seconds_per_step", sa.Double(), nullable=True),
         sa.Column("progress_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("metrics_revision", sa.BigInteger(), nullable=False),
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.Column("due_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("lease_token", sa.String(length=36), nullable=True),

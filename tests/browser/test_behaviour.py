@@ -197,7 +197,7 @@ async def test_without_javascript_pages_list_launch_and_stop(watch: Watch, site:
     await page.get_by_label("Run name").fill("plain run")
     await page.get_by_role("button", name="Launch run").click()
     await expect(page.get_by_role("heading", name="plain run")).to_be_visible()
-    await expect(page.get_by_text("Run queued.")).to_be_visible()
+    await expect(page.get_by_text("Run launched.")).to_be_visible()
     for tab in ("Log", "Config", "Timeline"):
         await page.get_by_role("navigation", name="Run").get_by_role("link", name=tab).click()
         await expect(page.get_by_role("heading", name="plain run")).to_be_visible()

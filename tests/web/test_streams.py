@@ -10,6 +10,7 @@ from app.runs import service as runs
 from app.runs.states import transition
 from app.runs.stream_routes import LogFollower, RunFollower
 from app.web.sse import END, poll
+from tests.queries import QueryCounter
 from tests.web.seed import Seeded, add_evaluation, add_log, add_points
 
 
@@ -171,3 +172,14 @@ async def test_lines_travel_as_text_and_class_names(
     assert event.data["lines"][2]["pieces"] == [
         ("ansi-yellow", "No checkpoint found, starting training from scratch")
     ]
+
+
+async def test_a_look_that_finds_nothing_new_reads_no_series(
+    sqlite_database: Database, seeded: Seeded, count_queries: QueryCounter
+) -> None:
+    reader = RunFollower(sqlite_database, seeded.running)
+    await reader.look()
+    with count_queries(sqlite_database) as counted:
+        assert await reader.look() == []
+    assert counted.count <= 6
+    assert not any("metric_series" in statement for statement in counted.statements)
