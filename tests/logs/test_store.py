@@ -51,6 +51,8 @@ async def test_the_bytes_come_back_exactly(database: Database) -> None:
     parts = [b"one\ntw", b"o\n\xff\xfe\x00three\r", b"\n" * 5, b"x" * 300_000, b"end"]
     await append(database, stream, parts)
     assert await stored(database, stream) == b"".join(parts)
+    async with database.read() as session:
+        assert (await session.get_one(LogStream, stream.id)).n_bytes == sum(map(len, parts))
 
 
 async def test_small_appends_share_a_chunk(database: Database) -> None:

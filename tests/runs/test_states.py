@@ -6,7 +6,14 @@ from hypothesis import strategies as st
 
 from app.ids import new_id
 from app.models import Run, RunStatus
-from app.runs.states import ENDED, TRANSITIONS, WrongTransition, transition
+from app.runs.states import (
+    ATTEMPT_ENDED,
+    ATTEMPT_TRANSITIONS,
+    ENDED,
+    TRANSITIONS,
+    WrongTransition,
+    transition,
+)
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -37,6 +44,21 @@ def test_each_status_has_a_row_and_every_run_can_end() -> None:
                 reachable.add(after)
                 frontier.append(after)
         assert reachable & ENDED
+
+
+def test_what_has_ended_stays_ended_but_for_a_resume_by_hand() -> None:
+    assert TRANSITIONS[RunStatus.SUCCEEDED] == frozenset()
+    for status in (RunStatus.FAILED, RunStatus.STOPPED, RunStatus.LOST):
+        assert TRANSITIONS[status] == {RunStatus.QUEUED}
+    for ended in ATTEMPT_ENDED:
+        assert ATTEMPT_TRANSITIONS[ended] == frozenset()
+    assert {status.value for status in ATTEMPT_ENDED} == {status.value for status in ENDED}
+
+
+def test_what_runs_never_goes_back_to_the_queue() -> None:
+    under_way = {RunStatus.SUBMITTING, RunStatus.PENDING, RunStatus.RUNNING, RunStatus.STOPPING}
+    assert all(RunStatus.QUEUED not in TRANSITIONS[status] for status in under_way)
+    assert RunStatus.RUNNING not in TRANSITIONS[RunStatus.STOPPING]
 
 
 def test_a_second_start_keeps_the_first_time() -> None:

@@ -44,6 +44,15 @@ async def test_a_link_works_once(database: Database) -> None:
         await redeem(database, secret)
 
 
+async def test_a_link_of_somebody_who_exists_works_once_too(database: Database) -> None:
+    await redeem(database, await make_link(database))
+    async with database.write() as session:
+        secret = await service.create_link_for(session, "admin", NOW)
+    await redeem(database, secret)
+    with pytest.raises(NotSignedIn):
+        await redeem(database, secret)
+
+
 async def test_of_two_at_once_one_gets_in(database: Database) -> None:
     secret = await make_link(database)
     answers = await asyncio.gather(
