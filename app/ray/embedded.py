@@ -22,7 +22,6 @@ from app.ray.head_state import (
     write_head_state,
 )
 from app.ray.readiness import look
-from app.settings import job_environment
 
 _POLL_SECONDS = 0.5
 # A head that was ready and does not answer: busy, or beyond help?
@@ -51,7 +50,7 @@ class EmbeddedHead:
     ) -> None:
         self._home = home
         self._limits = limits or HeadLimits()
-        self._environ = job_environment() if environ is None else environ
+        self._environ = environ
         self._attempts = attempts
         self._start_seconds = start_seconds
         self._log = ray_dir(home) / "head.log"

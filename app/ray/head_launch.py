@@ -15,6 +15,7 @@ from pathlib import Path
 
 from app.ray.head_state import HeadPhase, HeadState, ray_dir
 from app.ray.processes import MARKER
+from app.settings import job_environment
 
 # Ray rewrites 127.0.0.1 to the machine's own address; 127.0.0.2 it leaves alone, so that all
 # connections stay on the machine.
@@ -34,7 +35,7 @@ PORT_OPTIONS = (
 # A unix socket's path holds 107 bytes. Ray adds `/session_<26 characters>_<pid>/sockets/<name>`.
 _SOCKET_PATH_BYTES = 107
 _RAY_ADDS_BYTES = len("/session_2026-11-29_18-11-13_581739_4194304/sockets/dash_MetricsHead")
-_SECRET_NAMES = re.compile(r"(.*_)?DATABASE_URL|PG[A-Z]+|SKYDECK_.*|RAY_.*")
+_DATABASE_NAMES = re.compile(r"(.*_)?DATABASE_URL|PG[A-Z]+")
 _DEAD_SESSIONS_KEPT = 1
 
 
@@ -62,7 +63,7 @@ def plan(home: Path) -> HeadState:
 
 
 def launch(
-    state: HeadState, *, limits: HeadLimits, environ: Mapping[str, str], token: str, log: Path
+    state: HeadState, *, limits: HeadLimits, environ: Mapping[str, str] | None, token: str, log: Path
 ) -> "subprocess.Popen[bytes]":
     """Starts the head's process in a session of its own, so that neither Ctrl-C in our terminal
     nor our death reaches it. Its own output goes to `log`. Raises OSError.
@@ -79,9 +80,15 @@ def launch(
         )
 
 
-def head_environment(environ: Mapping[str, str], *, token: str, marker: str) -> dict[str, str]:
-    """What the head and its jobs see: `environ` without our settings, databases and other Rays."""
-    kept = {name: value for name, value in environ.items() if not _SECRET_NAMES.fullmatch(name)}
+def head_environment(
+    environ: Mapping[str, str] | None, *, token: str, marker: str
+) -> dict[str, str]:
+    """What the head and its jobs see: `environ` without our settings, databases and other Rays.
+
+    None means the environment of this process.
+    """
+    ours_left_out = job_environment(environ)
+    kept = {n: value for n, value in ours_left_out.items() if not _DATABASE_NAMES.fullmatch(n)}
     # Entrypoints find `python` on the raylet's PATH.
     path = os.pathsep.join([str(Path(sys.executable).parent), kept.get("PATH", os.defpath)])
     return kept | {

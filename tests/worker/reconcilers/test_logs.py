@@ -168,6 +168,22 @@ async def test_a_log_cannot_make_the_worker_read_elsewhere(bench: Bench, place: 
     assert await series_of(bench, slug, "a") == ([1], [0.5])
 
 
+@pytest.mark.parametrize("is_linked", [False, True])
+async def test_the_dump_of_another_run_is_not_taken_for_ours(
+    bench: Bench, is_linked: bool
+) -> None:
+    slug = await bench.start_run()
+    file = write_dump(bench, "run-other", 20, [True, True])
+    if is_linked:
+        folder = bench.home / "runs" / slug / "global_step_20_evals"
+        folder.mkdir(parents=True)
+        (folder / "easy.jsonl").symlink_to(file)
+        file = folder / "easy.jsonl"
+    bench.write_log(slug, record(f"Dumped eval data for easy to {file}").encode())
+    await bench.step()
+    assert await evaluations_of(bench, slug) == []
+
+
 async def test_a_circle_of_links_or_a_path_without_end_is_no_dump(bench: Bench) -> None:
     slug = await bench.start_run()
     folder = bench.home / "runs" / slug / "global_step_1_evals"
