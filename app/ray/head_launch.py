@@ -63,7 +63,12 @@ def plan(home: Path) -> HeadState:
 
 
 def launch(
-    state: HeadState, *, limits: HeadLimits, environ: Mapping[str, str] | None, token: str, log: Path
+    state: HeadState,
+    *,
+    limits: HeadLimits,
+    environ: Mapping[str, str] | None,
+    token: str,
+    log: Path,
 ) -> "subprocess.Popen[bytes]":
     """Starts the head's process in a session of its own, so that neither Ctrl-C in our terminal
     nor our death reaches it. Its own output goes to `log`. Raises OSError.

@@ -169,9 +169,7 @@ async def test_a_log_cannot_make_the_worker_read_elsewhere(bench: Bench, place: 
 
 
 @pytest.mark.parametrize("is_linked", [False, True])
-async def test_the_dump_of_another_run_is_not_taken_for_ours(
-    bench: Bench, is_linked: bool
-) -> None:
+async def test_the_dump_of_another_run_is_not_taken_for_ours(bench: Bench, is_linked: bool) -> None:
     slug = await bench.start_run()
     file = write_dump(bench, "run-other", 20, [True, True])
     if is_linked:
