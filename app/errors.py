@@ -37,8 +37,14 @@ class SkydeckError(Exception):
 
 
 class NotFound(SkydeckError):
+    """`is_hidden`: the thing exists, but the caller may not know that."""
+
     code = "not_found"
     status = 404
+
+    def __init__(self, message: str, *, is_hidden: bool = False) -> None:
+        super().__init__(message)
+        self.is_hidden = is_hidden
 
 
 class Invalid(SkydeckError):

@@ -9,13 +9,16 @@ from fastapi import Depends, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import AfterValidator
 
+from app.access import service as access
+from app.access.guard import Guard, address_of
+from app.access.permissions import Permission
+from app.access.principal import Principal
 from app.clock import utcnow
 from app.db import Database, ReadSession, WriteSession
-from app.errors import Forbidden, NotSignedIn
+from app.errors import NotSignedIn
 from app.paging import MAX_LIMIT, decode_cursor
 from app.settings import Settings
 from app.users import service as users
-from app.users.service import Caller, Scope
 
 _bearer = HTTPBearer(auto_error=False, description="A token of `skydeck token create`")
 DEFAULT_LIMIT = 50
@@ -37,41 +40,40 @@ Config = Annotated[Settings, Depends(get_settings)]
 
 
 @dataclass(frozen=True, slots=True)
-class Permission:
-    """The dependency by which a route says what scope it needs; a test finds it on each route."""
-
-    needed: Scope
+class ApiGuard(Guard):
+    """A route's guard, for callers with a bearer token."""
 
     async def __call__(
         self,
+        request: Request,
         database: Store,
         credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
-    ) -> Caller:
-        """Raises `NotSignedIn` without a valid token, `Forbidden` if its scope is too small."""
+    ) -> Principal:
+        """Raises `NotSignedIn` without a valid token, else as `Guard.admit` does."""
         if credentials is None:
             raise NotSignedIn("send the header `Authorization: Bearer <token>`")
-        caller = await _caller(database, credentials.credentials)
-        if not caller.scope.allows(self.needed):
-            raise Forbidden(f"this needs a token of scope {self.needed}, yours has {caller.scope}")
-        return caller
+        principal = await _principal(request, database, credentials.credentials)
+        await self.admit(request, database, principal)
+        return principal
 
 
-Reader = Annotated[Caller, Depends(Permission(Scope.READ))]
-Writer = Annotated[Caller, Depends(Permission(Scope.WRITE))]
-Admin = Annotated[Caller, Depends(Permission(Scope.ADMIN))]
+Reader = Annotated[Principal, Depends(ApiGuard(Permission.READ))]
+Writer = Annotated[Principal, Depends(ApiGuard(Permission.WRITE))]
+Admin = Annotated[Principal, Depends(ApiGuard(Permission.ADMINISTER))]
 
 
-async def _caller(database: Database, secret: str) -> Caller:
+async def _principal(request: Request, database: Database, secret: str) -> Principal:
     now = utcnow()
     async with database.read() as session:
-        found = await users.find_caller(session, secret, now)
-    if found is None:
-        raise NotSignedIn("this token is unknown, was revoked or is out of time")
-    caller, token = found
+        found = await users.find_token(session, secret, now)
+        if found is None:
+            raise NotSignedIn("this token is unknown, was revoked or is out of time")
+        token, user = found
+        principal = await access.of_token(session, token, user, address=address_of(request))
     if users.is_touch_due(token, now):
         async with database.write() as session:
             await users.touch_token(session, token, now)
-    return caller
+    return principal
 
 
 async def _reading(database: Store) -> AsyncIterator[ReadSession]:

@@ -10,10 +10,10 @@ from typing import Annotated, TypeVar
 from fastapi import Depends, Header, Request
 from pydantic import BaseModel
 
+from app.access.principal import Principal
 from app.db import WriteSession
 from app.errors import Conflict
 from app.idempotency import service as keys
-from app.users.service import Caller
 
 A = TypeVar("A", bound=BaseModel)
 
@@ -28,7 +28,7 @@ class Once:
     async def create(
         self,
         session: WriteSession,
-        caller: Caller,
+        caller: Principal,
         make: Callable[[], Awaitable[A]],
         *,
         answer: type[A],
@@ -48,7 +48,7 @@ class Once:
         await keys.store_answer(session, caller.key, self.key, stored)
         return made
 
-    async def _before(self, session: WriteSession, caller: Caller) -> object:
+    async def _before(self, session: WriteSession, caller: Principal) -> object:
         assert self.key is not None
         row = await keys.get(session, caller.key, self.key)
         if row.request_digest != self.digest:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import psutil
 
+from app.access.permissions import Scope
 from app.client import Client, checked_url
 from app.commands.database import require_database
 from app.db import Database, WriteSession
@@ -20,7 +21,6 @@ from app.models import User
 from app.settings import Settings, load_settings
 from app.up.checks import LOCK_NAME, UP_FILE
 from app.users import service as users
-from app.users.service import Scope
 
 T = TypeVar("T")
 TOKEN_FILE = "cli.token"  # noqa: S105 - a file's name

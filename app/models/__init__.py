@@ -4,7 +4,7 @@ from app.models.base import Base
 from app.models.cluster import Cluster, ClusterKind, ClusterStatus, Worker
 from app.models.log import LogChunk, LogStream
 from app.models.metric import MetricChunk, MetricSeries, TrainingEvaluation
-from app.models.project import Config, ConfigValue, Experiment, Project
+from app.models.project import Config, ConfigValue, Experiment, Project, ProjectMember, Role
 from app.models.run import (
     Attempt,
     AttemptStatus,
@@ -15,12 +15,24 @@ from app.models.run import (
     RunOrigin,
     RunStatus,
 )
-from app.models.user import ApiToken, SignInLink, User, UserSession
+from app.models.security import AllowedHost, AuditEntry, AuditOutcome, Secret, ShareLink
+from app.models.user import (
+    ApiToken,
+    Invite,
+    LinkPurpose,
+    SignInFailure,
+    SignInLink,
+    User,
+    UserSession,
+)
 
 __all__ = [
+    "AllowedHost",
     "ApiToken",
     "Attempt",
     "AttemptStatus",
+    "AuditEntry",
+    "AuditOutcome",
     "Base",
     "Cluster",
     "ClusterKind",
@@ -31,14 +43,21 @@ __all__ = [
     "Event",
     "Experiment",
     "IdempotencyKey",
+    "Invite",
+    "LinkPurpose",
     "LogChunk",
     "LogStream",
     "MetricChunk",
     "MetricSeries",
     "Project",
+    "ProjectMember",
+    "Role",
     "Run",
     "RunOrigin",
     "RunStatus",
+    "Secret",
+    "ShareLink",
+    "SignInFailure",
     "SignInLink",
     "TrainingEvaluation",
     "User",

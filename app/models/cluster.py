@@ -26,7 +26,11 @@ class ClusterStatus(StrEnum):
 
 
 class Cluster(IdMixin, LeaseMixin, Base):
-    """`details` holds what the last look found: Ray version, nodes with CPUs and memory."""
+    """`details` holds what the last look found: Ray version, nodes with CPUs and memory.
+
+    An administrator's two consents: `runs_member_code` (recipes that bring code of their own) and
+    `shows_secrets` (secrets in a job's environment, which Ray shows to whoever reaches its API).
+    """
 
     __tablename__ = "cluster"
 
@@ -39,6 +43,8 @@ class Cluster(IdMixin, LeaseMixin, Base):
     session_name: Mapped[str | None] = mapped_column(String(100))
     details: Mapped[dict[str, Any]] = mapped_column(default=dict)
     max_running_runs: Mapped[int] = mapped_column(default=1)
+    runs_member_code: Mapped[bool] = mapped_column(default=False)
+    shows_secrets: Mapped[bool] = mapped_column(default=False)
     created_at: Mapped[datetime]
     observed_at: Mapped[datetime | None]
 

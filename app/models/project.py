@@ -1,20 +1,40 @@
 """Projects and experiments, and the immutable configs that runs are made from."""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from app.models.base import Base, IdMixin
+from app.models.base import Base, IdMixin, text_enum
+
+
+class Role(StrEnum):
+    """What a member may do in a project; each holds what the ones before it do."""
+
+    VIEWER = "viewer"
+    MEMBER = "member"
+    ADMINISTRATOR = "administrator"
 
 
 class Project(IdMixin, Base):
+    """A container of experiments, with members."""
+
     __tablename__ = "project"
 
     slug: Mapped[str] = mapped_column(String(64), unique=True)
     name: Mapped[str] = mapped_column(String(200))
+    created_at: Mapped[datetime]
+
+
+class ProjectMember(Base):
+    __tablename__ = "project_member"
+
+    project_id: Mapped[UUID] = mapped_column(ForeignKey("project.id"), primary_key=True)
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("user.id"), primary_key=True, index=True)
+    role: Mapped[Role] = mapped_column(text_enum(Role))
     created_at: Mapped[datetime]
 
 

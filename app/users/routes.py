@@ -5,12 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from app.access.permissions import Scope
 from app.db import Database
 from app.errors import Forbidden, Invalid, NotSignedIn
 from app.models import ApiToken
 from app.users import service
 from app.users.contexts import SettingsPage, SignInLinkPage, SignInPage, TokenRow
-from app.users.service import Scope
 from app.web.deps import SESSION_COOKIE, Config, SignedIn, Store, Viewer, find_viewer, safe_next
 from app.web.filters import sentence
 from app.web.flash import flash

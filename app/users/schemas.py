@@ -4,9 +4,9 @@ from datetime import datetime
 
 from pydantic import AwareDatetime, Field
 
+from app.access.permissions import Scope
 from app.api.schemas import Answer, Body, Line
 from app.models import ApiToken
-from app.users.service import Scope
 
 
 class TokenBody(Body):

@@ -4,16 +4,15 @@ Secrets are random (256 bits), so a plain SHA-256 of them is kept, never the sec
 """
 
 import hashlib
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.access.permissions import Scope
 from app.clock import utcnow
 from app.errors import Conflict, Invalid, NotFound, NotSignedIn, Problem
 from app.ids import new_secret, new_slug
-from app.models import ApiToken, SignInLink, User, UserSession
+from app.models import ApiToken, LinkPurpose, SignInLink, User, UserSession
 from app.users import repository
 
 LINK_LIFE = timedelta(minutes=15)
@@ -23,27 +22,6 @@ _SHOWN_LENGTH = 10
 _NAME_LENGTH = 200
 # Later times can leave the calendar when they are put into UTC.
 _END_OF_TIME = datetime(9999, 1, 1, tzinfo=UTC)
-
-
-class Scope(StrEnum):
-    """What a token may do; each holds what the ones before it do."""
-
-    READ = "read"
-    WRITE = "write"
-    ADMIN = "admin"
-
-    def allows(self, needed: "Scope") -> bool:
-        order = list(Scope)
-        return order.index(self) >= order.index(needed)
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who makes a request. `key` is stable and unique; `name` is written into events."""
-
-    key: str
-    name: str
-    scope: Scope
 
 
 async def create_sign_in_link(session: AsyncSession, now: datetime | None = None) -> str | None:
@@ -113,7 +91,12 @@ async def create_session(
     expires_at = at + timedelta(days=session_days)
     session.add(
         UserSession(
-            secret_hash=_hash(secret), user_id=user.id, created_at=at, expires_at=expires_at
+            slug=new_slug("ses"),
+            secret_hash=_hash(secret),
+            user_id=user.id,
+            created_at=at,
+            seen_at=at,
+            expires_at=expires_at,
         )
     )
     await session.flush()
@@ -159,18 +142,11 @@ async def create_token(
     return token, secret
 
 
-async def find_caller(
+async def find_token(
     session: AsyncSession, secret: str, now: datetime | None = None
-) -> tuple[Caller, ApiToken] | None:
-    """The caller of a valid token; None if it is unknown, revoked or out of time."""
-    found = await repository.find_valid_token(session, _hash(secret), now or utcnow())
-    if found is None:
-        return None
-    token, user = found
-    caller = Caller(
-        key=token.slug, name=user.name if user else token.name, scope=Scope(token.scope)
-    )
-    return caller, token
+) -> tuple[ApiToken, User | None] | None:
+    """A valid token and its user; None if it is unknown, revoked or out of time."""
+    return await repository.find_valid_token(session, _hash(secret), now or utcnow())
 
 
 def is_touch_due(token: ApiToken, now: datetime) -> bool:
@@ -208,6 +184,7 @@ def _add_link(session: AsyncSession, user: User | None, now: datetime) -> str:
     session.add(
         SignInLink(
             secret_hash=_hash(secret),
+            purpose=LinkPurpose.SIGN_IN if user else LinkPurpose.FIRST,
             user_id=user.id if user else None,
             created_at=now,
             expires_at=now + LINK_LIFE,

@@ -6,6 +6,10 @@ from urllib.parse import urlencode
 
 from fastapi import Depends, Request
 
+from app.access import service as access
+from app.access.guard import Guard, address_of
+from app.access.permissions import Permission
+from app.access.principal import Principal
 from app.db import Database
 from app.errors import NotSignedIn
 from app.models import User
@@ -17,9 +21,10 @@ SESSION_COOKIE = "skydeck_session"
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """The person who looks at a page."""
+    """The person who looks at a page, and their rights."""
 
     user: User
+    principal: Principal
 
     @property
     def name(self) -> str:
@@ -40,12 +45,17 @@ def settings(request: Request) -> Settings:
     return found
 
 
-async def signed_in(request: Request) -> Viewer:
-    """The signed-in person. Raises `NotSignedIn`, which pages answer with the sign-in page."""
-    viewer = await find_viewer(request)
-    if viewer is None:
-        raise NotSignedIn("Sign in to see this page.")
-    return viewer
+@dataclass(frozen=True, slots=True)
+class PageGuard(Guard):
+    """A page's guard, for people with a session cookie."""
+
+    async def __call__(self, request: Request) -> Viewer:
+        """Raises `NotSignedIn`, which pages answer with the sign-in page, or as `Guard.admit`."""
+        viewer = await find_viewer(request)
+        if viewer is None:
+            raise NotSignedIn("Sign in to see this page.")
+        await self.admit(request, database(request), viewer.principal)
+        return viewer
 
 
 async def find_viewer(request: Request) -> Viewer | None:
@@ -76,10 +86,12 @@ async def _look_up(request: Request) -> Viewer | None:
         return None
     async with database(request).read() as session:
         user = await users.find_session(session, secret)
-    return Viewer(user) if user else None
+        if user is None:
+            return None
+        return Viewer(user, await access.of_person(session, user, address=address_of(request)))
 
 
 Store = Annotated[Database, Depends(database)]
 Config = Annotated[Settings, Depends(settings)]
-SignedIn = Annotated[Viewer, Depends(signed_in)]
-"""Every page names it, but those that a stranger may see; a test looks at all routes."""
+SignedIn = Annotated[Viewer, Depends(PageGuard(Permission.ACCOUNT))]
+"""One's own account. Pages about anything else name what they need."""

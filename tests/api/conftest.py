@@ -6,11 +6,11 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from app.access.permissions import Scope
 from app.clusters import service as clusters
 from app.db import Database
 from app.main import create_app
 from app.settings import Settings
-from app.users.service import Scope
 from tests.api.helpers import bearer, make_token
 
 

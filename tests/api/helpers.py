@@ -4,9 +4,9 @@ from typing import Any
 
 import httpx
 
+from app.access.permissions import Scope
 from app.db import Database
 from app.users import service as users
-from app.users.service import Scope
 
 V1 = "/api/v1"
 RECIPE = "embedded-maze-grpo"

@@ -7,10 +7,10 @@ from typing import Any
 import httpx
 import pytest
 
+from app.access.permissions import Scope
 from app.clock import utcnow
 from app.db import Database
 from app.idempotency import service as keys
-from app.users.service import Scope
 from tests.api.helpers import V1, bearer, get, make_experiment, make_token, post, problem
 
 KEY = {"Idempotency-Key": "once"}

@@ -2,6 +2,7 @@
 
 import pytest
 
+from app.access.permissions import Scope
 from app.experiments import service as experiments
 from app.metrics.ingest import MetricPoint, ingest
 from app.runs import service as runs
@@ -38,7 +39,7 @@ async def fill(site: Site) -> list[str]:
             )
             await ingest(session, run.id, 1, [MetricPoint(key, 1, 338.125, 0.0) for key in KEYS])
             run.conditions = [{"kind": "log_lost", "since": "", "message": WIDE}]
-            await users.create_token(session, name="W" * 60, scope=users.Scope.READ)
+            await users.create_token(session, name="W" * 60, scope=Scope.READ)
         failed = await add_run(database, WIDE, steps=20, status="failed", age=60)
     tabs = ("", f"/chart?key={WIDE}", "/log", f"/log?q={WIDE}", "/config", "/timeline")
     return [

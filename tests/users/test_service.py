@@ -6,11 +6,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import select, update
 
+from app.access import service as access
+from app.access.permissions import Scope
 from app.db import Database
 from app.errors import Conflict, Invalid, NotFound, NotSignedIn
 from app.models import ApiToken, SignInLink, User, UserSession
 from app.users import service
-from app.users.service import Scope
 
 NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -194,13 +195,14 @@ async def test_a_token_is_named_after_its_user(database: Database) -> None:
         _, own = await service.create_token(session, name="t", scope=Scope.READ, user=user)
         _, alone = await service.create_token(session, name="job", scope=Scope.WRITE)
     async with database.read() as session:
-        callers = [await service.find_caller(session, secret) for secret in (own, alone)]
-    assert [found[0].name for found in callers if found] == ["admin", "job"]
+        found = [await service.find_token(session, secret) for secret in (own, alone)]
+        callers = [await access.of_token(session, *each) for each in found if each]
+    assert [caller.name for caller in callers] == ["admin", "job"]
     async with database.write() as session:
         await session.execute(update(User).values(disabled_at=NOW))
     async with database.read() as session:
-        assert await service.find_caller(session, own) is None
-        assert await service.find_caller(session, alone) is not None
+        assert await service.find_token(session, own) is None
+        assert await service.find_token(session, alone) is not None
 
 
 async def test_use_is_noted_once_a_minute(database: Database) -> None:
@@ -222,9 +224,3 @@ async def test_names_of_tokens_that_are_refused(database: Database, name: str) -
     async with database.write() as session:
         with pytest.raises(Invalid):
             await service.create_token(session, name=name, scope=Scope.READ)
-
-
-@pytest.mark.parametrize("scope", list(Scope))
-def test_each_scope_holds_those_before_it(scope: Scope) -> None:
-    order = list(Scope)
-    assert [s for s in order if scope.allows(s)] == order[: order.index(scope) + 1]

@@ -9,7 +9,7 @@ from fastapi.routing import APIRoute
 
 from app.db import Database
 from app.web.csp import POLICY
-from app.web.deps import signed_in
+from app.web.deps import PageGuard
 from app.web.site import ROUTERS
 from tests.web.html import parse
 from tests.web.seed import Seeded
@@ -77,7 +77,7 @@ def test_every_page_but_sign_in_asks_who_is_there() -> None:
     for route in _routes():
         for method in route.methods or ():
             is_public = (method, route.path) in PUBLIC
-            asks = signed_in in set(_calls(route.dependant))
+            asks = any(isinstance(call, PageGuard) for call in _calls(route.dependant))
             assert asks != is_public, f"{method} {route.path}"
 
 

@@ -1,0 +1,63 @@
+"""Decides what a request may do. The rights themselves are in `permissions.py`."""
+
+from collections.abc import Sequence
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.access import repository
+from app.access.permissions import Permission, Scope
+from app.access.principal import Actor, Principal
+from app.access.repository import ObjectKind
+from app.errors import NotFound
+from app.models import ApiToken, User
+
+__all__ = ["ObjectKind", "check", "of_person", "of_token"]
+
+
+async def of_person(session: AsyncSession, user: User, *, address: str = "") -> Principal:
+    """A signed-in person with their memberships."""
+    actor = Actor(name=user.name, key=f"user:{user.id}", address=address)
+    roles = {} if user.is_admin else await repository.roles_of(session, user.id)
+    return Principal(actor=actor, user_id=user.id, is_site_admin=user.is_admin, roles=roles)
+
+
+async def of_token(
+    session: AsyncSession, token: ApiToken, user: User | None, *, address: str = ""
+) -> Principal:
+    """A token: its user's rights up to its scope.
+
+    One without a user was made by whoever runs the service, and has the site's rights.
+    """
+    actor = Actor(name=user.name if user else token.name, key=token.slug, address=address)
+    has_all = user is None or user.is_admin
+    roles = {} if has_all or user is None else await repository.roles_of(session, user.id)
+    return Principal(
+        actor=actor,
+        user_id=user.id if user else None,
+        is_site_admin=has_all,
+        scope=Scope(token.scope),
+        roles=roles,
+        only_project_id=token.project_id,
+    )
+
+
+async def check(
+    session: AsyncSession,
+    principal: Principal,
+    permission: Permission,
+    *,
+    kind: ObjectKind | None = None,
+    slugs: Sequence[str] = (),
+) -> None:
+    """Raises `Forbidden` or `NotFound` unless the permission holds for each of the objects.
+
+    Without objects: unless it holds anywhere. What does not exist is `NotFound`, too.
+    """
+    if kind is None or not slugs:
+        principal.require(permission)
+        return
+    projects = await repository.projects_of(session, kind, slugs)
+    for slug in slugs:
+        if slug not in projects:
+            raise NotFound(f"there is no {kind} {slug}")
+        principal.require(permission, projects[slug], what=f"{kind} {slug}")
