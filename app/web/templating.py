@@ -17,6 +17,7 @@ from app.web import filters
 from app.web.assets import static_url
 from app.web.flash import clear_flash, read_flash
 from app.web.htmx import vary
+from app.web.markdown import markdown
 
 THEMES = ("auto", "light", "dark")
 THEME_COOKIE = "skydeck_theme"
@@ -158,6 +159,7 @@ def _environment() -> Environment:
         "number": filters.number,
         "words": words,
         "json": to_json,
+        "markdown": markdown,
     }
     return environment
 
