@@ -93,8 +93,10 @@ class AuditEntry(IdMixin, Base):
     __table_args__ = (
         Index("ix_audit_entry_project_id_id", "project_id", "id"),
         Index("ix_audit_entry_object_slug_id", "object_slug", "id"),
+        Index("ix_audit_entry_actor_id", "actor", "id"),
         Index("ix_audit_entry_actor_key_id", "actor_key", "id"),
         Index("ix_audit_entry_action_id", "action", "id"),
+        Index("ix_audit_entry_outcome_id", "outcome", "id"),
     )
 
     at: Mapped[datetime]

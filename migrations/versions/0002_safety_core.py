@@ -87,7 +87,9 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("audit_entry", schema=None) as batch_op:
         batch_op.create_index("ix_audit_entry_action_id", ["action", "id"], unique=False)
+        batch_op.create_index("ix_audit_entry_actor_id", ["actor", "id"], unique=False)
         batch_op.create_index("ix_audit_entry_actor_key_id", ["actor_key", "id"], unique=False)
+        batch_op.create_index("ix_audit_entry_outcome_id", ["outcome", "id"], unique=False)
         batch_op.create_index("ix_audit_entry_object_slug_id", ["object_slug", "id"], unique=False)
         batch_op.create_index("ix_audit_entry_project_id_id", ["project_id", "id"], unique=False)
 
