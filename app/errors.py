@@ -7,6 +7,7 @@
     ├── NotSignedIn         401
     ├── Forbidden           403
     ├── TooLarge            413
+    ├── TooMany             429  too often; says when to try again
     ├── Unavailable         503  something outside does not answer right now
     └── StartError           -   the program cannot start; the command line prints it
 
@@ -76,6 +77,17 @@ class Forbidden(SkydeckError):
 class TooLarge(SkydeckError):
     code = "too_large"
     status = 413
+
+
+class TooMany(SkydeckError):
+    """Asked too often. `retry_after_seconds` is a whole number, at least 1."""
+
+    code = "too_many"
+    status = 429
+
+    def __init__(self, message: str, *, retry_after_seconds: int) -> None:
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
 
 
 class Unavailable(SkydeckError):

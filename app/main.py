@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from app import __version__, api, web
+from app.access.limits import RequestCounter
 from app.db import Database
 from app.settings import Settings
 
@@ -31,6 +32,7 @@ def create_app(settings: Settings, database: Database | None = None) -> FastAPI:
     )
     app.state.settings = settings
     app.state.database = opened
+    app.state.request_counter = RequestCounter()
     api.install(app)
     web.install(app)
     return app

@@ -63,6 +63,10 @@ class Settings(BaseSettings):
         Field(ge=500_000_000, description="Memory the embedded cluster offers to jobs, in bytes"),
     ] = 2_000_000_000
     session_days: Annotated[int, Field(ge=1, le=365, description="Days until a sign-in ends")] = 30
+    requests_per_minute: Annotated[
+        int,
+        Field(ge=60, description="Most requests a minute of one token or browser to one process"),
+    ] = 1200
     lease_seconds: Annotated[
         float,
         Field(

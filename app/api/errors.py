@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.db import is_unreachable
-from app.errors import Invalid, NotSignedIn, Problem, SkydeckError
+from app.errors import Invalid, NotSignedIn, Problem, SkydeckError, TooMany
 
 MEDIA_TYPE = "application/problem+json"
 _logger = logging.getLogger(__name__)
@@ -91,8 +91,14 @@ def _known(_request: Request, error: Exception) -> JSONResponse:
         error.message,
         code=error.code,
         problems=error.problems if isinstance(error, Invalid) else (),
-        headers={"WWW-Authenticate": "Bearer"} if isinstance(error, NotSignedIn) else None,
+        headers=_headers(error),
     )
+
+
+def _headers(error: SkydeckError) -> dict[str, str]:
+    if isinstance(error, NotSignedIn):
+        return {"WWW-Authenticate": "Bearer"}
+    return {"Retry-After": str(error.retry_after_seconds)} if isinstance(error, TooMany) else {}
 
 
 def _unreadable(_request: Request, error: Exception) -> JSONResponse:

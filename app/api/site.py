@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 
+from app.access.limits import RequestLimit
 from app.api import errors, health
 from app.api.plain_text import PlainAddresses
 from app.api.schemas import ProblemAnswer
@@ -26,6 +27,7 @@ _PROBLEMS = {
     404: "There is no such thing",
     409: "The thing is not in a state that allows this",
     422: "A value cannot be accepted",
+    429: "Too many requests in a minute; `Retry-After` says in how many seconds to go on",
 }
 
 
@@ -39,7 +41,9 @@ def install(app: FastAPI) -> None:
 
 
 def _api() -> APIRouter:
-    router = APIRouter(prefix=PREFIX, max_body_size=BODY_BYTES)
+    router = APIRouter(
+        prefix=PREFIX, max_body_size=BODY_BYTES, dependencies=[Depends(RequestLimit("api"))]
+    )
     responses: dict[int | str, dict[str, Any]] = {
         status: {
             "model": ProblemAnswer,

@@ -29,6 +29,10 @@ HEADERS = {
 }
 
 
+# Only sent over TLS, where it makes browsers refuse plain HTTP from then on.
+STRICT_TRANSPORT = "max-age=31536000"
+
+
 class SecurityHeaders:
     """ASGI middleware: adds `HEADERS` where the answer has not set its own."""
 
@@ -45,6 +49,8 @@ class SecurityHeaders:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
+                if scope["scheme"] == "https":
+                    headers.setdefault("Strict-Transport-Security", STRICT_TRANSPORT)
             await send(message)
 
         await self.app(scope, receive, send_with_headers)

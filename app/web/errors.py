@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
 from app.db import is_unreachable
-from app.errors import NotSignedIn, SkydeckError
+from app.errors import NotSignedIn, SkydeckError, TooMany
 from app.ids import new_slug
 from app.web.csp import HEADERS
 from app.web.deps import find_viewer, sign_in_url
@@ -31,6 +31,7 @@ _TITLES = {
     409: "Not possible now",
     413: "Too large",
     422: "Not accepted",
+    429: "Too often",
     500: "Something broke",
     503: "Not answering",
 }
@@ -39,6 +40,7 @@ _TO_DO = {
     404: "Check the address. A deleted run keeps its address but is not shown.",
     409: "Go back and look at its present state.",
     422: "Go back and correct the value. The form keeps what you typed.",
+    429: "Wait a minute and try again.",
     500: "Try again. If it comes back, tell an administrator the reference.",
     503: "Try again in a minute.",
 }
@@ -96,7 +98,10 @@ async def _known(request: Request, error: Exception) -> Response:
     assert isinstance(error, SkydeckError)
     if isinstance(error, NotSignedIn) and not Htmx.of(request).is_fragment:
         return RedirectResponse(sign_in_url(request), 303)
-    return await _answer(request, error.status, sentence(error.message))
+    answer = await _answer(request, error.status, sentence(error.message))
+    if isinstance(error, TooMany):
+        answer.headers["Retry-After"] = str(error.retry_after_seconds)
+    return answer
 
 
 async def _http(request: Request, error: Exception) -> Response:

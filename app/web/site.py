@@ -1,7 +1,8 @@
 """The pages of all features, and how they are put onto the application."""
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 
+from app.access.limits import RequestLimit
 from app.clusters import routes as clusters
 from app.experiments import routes as experiments
 from app.runs import action_routes, form_routes, routes, stream_routes, tab_routes
@@ -10,6 +11,7 @@ from app.web import errors, preferences
 from app.web.assets import HashedStaticFiles
 from app.web.csp import SecurityHeaders
 from app.web.csrf import SameSiteOnly
+from app.web.timeouts import BodyInTime
 
 FORM_BYTES = 1_000_000
 ROUTERS = (
@@ -28,7 +30,7 @@ ROUTERS = (
 
 def install(app: FastAPI) -> None:
     """Adds all pages, static files, security headers and the pages shown for errors."""
-    pages = APIRouter(max_body_size=FORM_BYTES)
+    pages = APIRouter(max_body_size=FORM_BYTES, dependencies=[Depends(RequestLimit("pages"))])
     for router in ROUTERS:
         pages.include_router(router, include_in_schema=False)
     app.include_router(pages)
@@ -36,3 +38,4 @@ def install(app: FastAPI) -> None:
     errors.install(app)
     app.add_middleware(SameSiteOnly)
     app.add_middleware(SecurityHeaders)
+    app.add_middleware(BodyInTime)

@@ -6,6 +6,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from app.access.limits import RequestCounter
 from app.access.permissions import Scope
 from app.clusters import service as clusters
 from app.db import Database
@@ -26,6 +27,7 @@ async def application(
 ) -> FastAPI:
     shared_application.state.settings = settings
     shared_application.state.database = database
+    shared_application.state.request_counter = RequestCounter()
     async with database.write() as session:
         await clusters.ensure_embedded(session)
     return shared_application
