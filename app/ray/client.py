@@ -5,6 +5,7 @@ from typing import Any
 
 import httpx
 
+from app.outgoing.client import Limits, embedded_client
 from app.ray import wire
 from app.ray.errors import (
     JobIdTaken,
@@ -21,14 +22,16 @@ from app.ray.sdk import JobsSdk, SdkRefusal
 READ_SECONDS = 10.0
 # A submit waits on the head for the node's agent; a loaded machine needs its time.
 CHANGE_SECONDS = 60.0
+_MOST_BYTES = 64 * 1024**2
 OLDEST_RAY = (2, 9)
 _NOT_SIGNED_IN = (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN)
 
 
 class RayClient:
-    """A cluster by the address of its dashboard, such as `http://127.0.0.1:8265`.
+    """The embedded cluster by the address of its dashboard, such as `http://127.0.0.1:8265`.
 
     See `RayGateway` for the calls. Nothing in the environment can change the address or token.
+    Raises `BadAddress` for one that is not on loopback: the SDK checks no address by itself.
     """
 
     def __init__(
@@ -38,19 +41,15 @@ class RayClient:
         token: str | None = None,
         read_seconds: float = READ_SECONDS,
         change_seconds: float = CHANGE_SECONDS,
-        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self.address = address.rstrip("/")
         self._has_token = token is not None
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._sdk = JobsSdk(self.address, headers, seconds=change_seconds)
-        self._http = httpx.AsyncClient(
-            base_url=self.address,
-            headers=headers,
-            timeout=read_seconds,
-            trust_env=False,
-            transport=transport,
+        limits = Limits(
+            connect_seconds=read_seconds, read_seconds=read_seconds, body_bytes=_MOST_BYTES
         )
+        self._http = embedded_client(self.address, headers=headers, limits=limits)
+        self._sdk = JobsSdk(self.address, headers, seconds=change_seconds)
 
     async def submit(
         self,

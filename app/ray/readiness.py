@@ -5,6 +5,7 @@ from pathlib import Path
 
 import httpx
 
+from app.outgoing.client import Limits, embedded_client
 from app.ray.client import RayClient
 from app.ray.errors import RayUnreachable
 from app.ray.gateway import ClusterInfo
@@ -47,9 +48,10 @@ def _is_current(state: HeadState) -> bool:
 
 async def _has_agent(state: HeadState) -> bool:
     """Submits go through the node's agent, which comes up last."""
-    async with httpx.AsyncClient(trust_env=False, timeout=_PROBE_SECONDS) as http:
+    limits = Limits(connect_seconds=_PROBE_SECONDS, read_seconds=_PROBE_SECONDS)
+    async with embedded_client(state.agent_address, limits=limits) as http:
         try:
-            answer = await http.get(f"{state.agent_address}/api/local_raylet_healthz")
+            answer = await http.get("/api/local_raylet_healthz")
         except httpx.HTTPError:
             return False
     return answer.is_success

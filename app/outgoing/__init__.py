@@ -1,0 +1,1 @@
+"""Calls to other hosts: endpoints, webhooks, clusters. Checked, pinned and limited."""
