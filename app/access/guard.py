@@ -9,7 +9,7 @@ from fastapi import Request
 
 from app.access import service
 from app.access.permissions import Permission
-from app.access.principal import Principal
+from app.access.principal import Origin, Principal
 from app.access.service import ObjectKind
 from app.audit import service as audit
 from app.audit.actions import Action
@@ -17,6 +17,8 @@ from app.audit.service import Target
 from app.db import Database
 from app.errors import Forbidden, NotFound
 from app.models import AuditOutcome
+
+_ADDRESS_LENGTH = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,9 @@ class Guard:
             )
 
 
-def address_of(request: Request) -> str:
-    """Where a request comes from, as the server saw it; empty if it does not say."""
-    return request.client.host[:64] if request.client else ""
+def origin_of(request: Request) -> Origin:
+    """Where a request comes from, as the server saw it, and the id in its log line."""
+    return Origin(
+        address=request.client.host[:_ADDRESS_LENGTH] if request.client else "",
+        request_id=getattr(request.state, "request_id", ""),
+    )

@@ -16,17 +16,28 @@ _NEEDED = {
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a request came from. All empty for the command line and for workers."""
+
+    address: str = ""
+    request_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Actor:
     """Who did something, as events and the audit log name them.
 
-    `key` is stable and unique (a token's slug or `user:<id>`), `name` is for people, `address`
-    is where the request came from, empty for the command line and for workers.
+    `key` is stable and unique (a token's slug or `user:<id>`), `name` is for people.
     """
 
     name: str
     key: str
     address: str = ""
     request_id: str = ""
+
+    @classmethod
+    def at(cls, origin: Origin, *, name: str, key: str) -> "Actor":
+        return cls(name, key, origin.address, origin.request_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

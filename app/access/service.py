@@ -6,29 +6,31 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.access import repository
 from app.access.permissions import Permission, Scope
-from app.access.principal import Actor, Principal
+from app.access.principal import Actor, Origin, Principal
 from app.access.repository import ObjectKind
 from app.errors import NotFound
 from app.models import ApiToken, User
 
 __all__ = ["ObjectKind", "check", "of_person", "of_token"]
 
+_NOWHERE = Origin()
 
-async def of_person(session: AsyncSession, user: User, *, address: str = "") -> Principal:
+
+async def of_person(session: AsyncSession, user: User, origin: Origin = _NOWHERE) -> Principal:
     """A signed-in person with their memberships."""
-    actor = Actor(name=user.name, key=f"user:{user.id}", address=address)
+    actor = Actor.at(origin, name=user.name, key=f"user:{user.id}")
     roles = {} if user.is_admin else await repository.roles_of(session, user.id)
     return Principal(actor=actor, user_id=user.id, is_site_admin=user.is_admin, roles=roles)
 
 
 async def of_token(
-    session: AsyncSession, token: ApiToken, user: User | None, *, address: str = ""
+    session: AsyncSession, token: ApiToken, user: User | None, origin: Origin = _NOWHERE
 ) -> Principal:
     """A token: its user's rights up to its scope.
 
     One without a user was made by whoever runs the service, and has the site's rights.
     """
-    actor = Actor(name=user.name if user else token.name, key=token.slug, address=address)
+    actor = Actor.at(origin, name=user.name if user else token.name, key=token.slug)
     has_all = user is None or user.is_admin
     roles = {} if has_all or user is None else await repository.roles_of(session, user.id)
     return Principal(

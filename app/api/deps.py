@@ -10,7 +10,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import AfterValidator
 
 from app.access import service as access
-from app.access.guard import Guard, address_of
+from app.access.guard import Guard, origin_of
 from app.access.permissions import Permission
 from app.access.principal import Principal
 from app.clock import utcnow
@@ -69,7 +69,7 @@ async def _principal(request: Request, database: Database, secret: str) -> Princ
         if found is None:
             raise NotSignedIn("this token is unknown, was revoked or is out of time")
         token, user = found
-        principal = await access.of_token(session, token, user, address=address_of(request))
+        principal = await access.of_token(session, token, user, origin_of(request))
     if users.is_touch_due(token, now):
         async with database.write() as session:
             await users.touch_token(session, token, now)

@@ -24,7 +24,7 @@ async def create_experiment(
             name=body.name,
             recipe=body.recipe,
             config=body.config,
-            owner=caller.name,
+            actor=caller.actor,
             project=body.project,
             hypothesis=body.hypothesis,
             tags=body.tags,

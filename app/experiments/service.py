@@ -9,6 +9,7 @@ from uuid import UUID
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.access.principal import Actor
 from app.clock import utcnow
 from app.errors import Invalid, NotFound, Problem
 from app.experiments import repository
@@ -29,7 +30,7 @@ async def create(
     name: str,
     recipe: str,
     config: Mapping[str, Any],
-    owner: str,
+    actor: Actor,
     project: str | None = None,
     hypothesis: str = "",
     tags: Sequence[str] = (),
@@ -40,7 +41,7 @@ async def create(
     """
     values = recipes.resolve(recipe, config)
     experiment = await create_bare(
-        session, name=name, owner=owner, project=project, hypothesis=hypothesis, tags=tags
+        session, name=name, actor=actor, project=project, hypothesis=hypothesis, tags=tags
     )
     session.add(make_config(experiment, recipe, values, version=1))
     await session.flush()
@@ -51,7 +52,7 @@ async def create_bare(
     session: AsyncSession,
     *,
     name: str,
-    owner: str,
+    actor: Actor,
     project: str | None = None,
     hypothesis: str = "",
     tags: Sequence[str] = (),
@@ -65,7 +66,7 @@ async def create_bare(
         name=checked_name(name),
         hypothesis=hypothesis,
         tags=checked_tags(tags),
-        owner=owner,
+        owner=actor.name,
         created_at=utcnow(),
     )
     session.add(experiment)
@@ -87,11 +88,11 @@ async def find_by_name(session: AsyncSession, name: str) -> Experiment | None:
     return await repository.find_by_name(session, home.id, checked_name(name))
 
 
-async def find_or_create_by_name(session: AsyncSession, name: str, *, owner: str) -> Experiment:
+async def find_or_create_by_name(session: AsyncSession, name: str, *, actor: Actor) -> Experiment:
     """The newest experiment of that name in the default project, made if there is none."""
     home = await get_project(session, DEFAULT_PROJECT)
     found = await repository.find_by_name(session, home.id, checked_name(name))
-    return found or await create_bare(session, name=name, owner=owner)
+    return found or await create_bare(session, name=name, actor=actor)
 
 
 async def list_page(

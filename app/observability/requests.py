@@ -19,6 +19,7 @@ _logger = logging.getLogger("app.requests")
 class RequestLog:
     """ASGI middleware: takes or makes the request's id, answers with it, logs one line.
 
+    Whoever handles the request finds the id as `request.state.request_id`.
     The line has no query and no headers: they may hold secrets. It is written when the answer
     starts, so that a stream's line does not wait for its end.
     """
@@ -31,6 +32,7 @@ class RequestLog:
             await self.app(scope, receive, send)
             return
         request_id = _id_of(Headers(scope=scope))
+        scope.setdefault("state", {})["request_id"] = request_id
         started = time.perf_counter()
 
         async def answer(message: Message) -> None:

@@ -35,7 +35,7 @@ async def ask_stop(request: Request, slug: str, store: Store, _viewer: SignedIn)
 async def stop(slug: str, store: Store, viewer: SignedIn) -> Response:
     async with store.write() as session:
         run = await service.get(session, slug)
-        await service.request_stop(session, run, actor=viewer.name)
+        await service.request_stop(session, run, actor=viewer.principal.actor)
     return _back(slug, "run-stopping")
 
 
@@ -43,7 +43,7 @@ async def stop(slug: str, store: Store, viewer: SignedIn) -> Response:
 async def resume(slug: str, store: Store, viewer: SignedIn) -> Response:
     async with store.write() as session:
         run = await service.get(session, slug)
-        await service.request_resume(session, run, actor=viewer.name)
+        await service.request_resume(session, run, actor=viewer.principal.actor)
     return _back(slug, "run-resumed")
 
 
@@ -72,7 +72,7 @@ async def ask_delete(request: Request, slug: str, store: Store, _viewer: SignedI
 async def delete(slug: str, store: Store, viewer: SignedIn) -> Response:
     async with store.write() as session:
         run = await service.get(session, slug)
-        await service.delete(session, run, actor=viewer.name)
+        await service.delete(session, run, actor=viewer.principal.actor)
     return _back(slug, "run-deleted")
 
 
@@ -80,7 +80,7 @@ async def delete(slug: str, store: Store, viewer: SignedIn) -> Response:
 async def restore(slug: str, store: Store, viewer: SignedIn) -> Response:
     async with store.write() as session:
         run = await service.get(session, slug)
-        await service.restore(session, run, actor=viewer.name)
+        await service.restore(session, run, actor=viewer.principal.actor)
     return _back(slug, "run-restored")
 
 

@@ -33,7 +33,7 @@ async def create_run(
         run = await service.create(
             session,
             experiment,
-            actor=caller.name,
+            actor=caller.actor,
             cluster=body.cluster,
             overrides=body.overrides,
             name=body.name,
@@ -54,7 +54,7 @@ async def create_external_run(
         run = await service.create_external(
             session,
             name=body.name,
-            actor=caller.name,
+            actor=caller.actor,
             experiment=body.experiment,
             config=body.config,
             tags=body.tags,
@@ -115,34 +115,34 @@ async def get_run(run_id: str, _caller: Reader, session: Reading) -> RunAnswer:
 async def stop_run(run_id: str, caller: Writer, session: Writing) -> RunAnswer:
     """Asks for the run to be stopped; a worker does it. Asking again changes nothing."""
     run = await service.get(session, run_id)
-    return await _answer(session, await service.request_stop(session, run, actor=caller.name))
+    return await _answer(session, await service.request_stop(session, run, actor=caller.actor))
 
 
 @router.post("/runs/{run_id}/resume")
 async def resume_run(run_id: str, caller: Writer, session: Writing) -> RunAnswer:
     """Queues another attempt of a failed, stopped or lost run, from its newest checkpoint."""
     run = await service.get(session, run_id)
-    return await _answer(session, await service.request_resume(session, run, actor=caller.name))
+    return await _answer(session, await service.request_resume(session, run, actor=caller.actor))
 
 
 @router.post("/runs/{run_id}/delete")
 async def delete_run(run_id: str, caller: Writer, session: Writing) -> RunAnswer:
     """Hides an ended run; `/restore` brings it back."""
     run = await service.get(session, run_id)
-    return await _answer(session, await service.delete(session, run, actor=caller.name))
+    return await _answer(session, await service.delete(session, run, actor=caller.actor))
 
 
 @router.post("/runs/{run_id}/restore")
 async def restore_run(run_id: str, caller: Writer, session: Writing) -> RunAnswer:
     run = await service.get(session, run_id)
-    return await _answer(session, await service.restore(session, run, actor=caller.name))
+    return await _answer(session, await service.restore(session, run, actor=caller.actor))
 
 
 @router.post("/runs/{run_id}/finish")
 async def finish_run(run_id: str, body: FinishBody, caller: Writer, session: Writing) -> RunAnswer:
     """Ends a run that is fed by pushes."""
     run = await service.get(session, run_id)
-    finished = await service.finish_external(session, run, body.status, actor=caller.name)
+    finished = await service.finish_external(session, run, body.status, actor=caller.actor)
     return await _answer(session, finished)
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from app.access.principal import Actor
 from app.db import ReadSession, WriteSession
 from app.errors import Invalid, Problem
 from app.experiments import service as experiments
@@ -63,7 +64,7 @@ async def launch(request: Request, store: Store, viewer: SignedIn) -> Response:
     recipe = recipes.get(typed.get(RECIPE, ""))
     try:
         async with store.write() as session:
-            run = await _create(session, recipe, typed, actor=viewer.name)
+            run = await _create(session, recipe, typed, actor=viewer.principal.actor)
     except Invalid as error:
         problems = launch_form.problems_by_field(error)
         async with store.read() as session:
@@ -73,7 +74,7 @@ async def launch(request: Request, store: Store, viewer: SignedIn) -> Response:
     return flash(RedirectResponse(f"/runs/{run.slug}", 303), "run-queued")
 
 
-async def _create(session: WriteSession, recipe: Recipe, typed: Typed, *, actor: str) -> Run:
+async def _create(session: WriteSession, recipe: Recipe, typed: Typed, *, actor: Actor) -> Run:
     config = launch_form.config_of(recipe, typed)
     values = recipes.resolve(recipe.name, config)
     name = _experiment_name(typed.get(EXPERIMENT, "").strip() or recipe.name)
@@ -81,7 +82,7 @@ async def _create(session: WriteSession, recipe: Recipe, typed: Typed, *, actor:
     newest = await experiments.newest_config(session, experiment) if experiment else None
     if experiment is None or newest is None or newest.recipe != recipe.name:
         experiment = await experiments.create(
-            session, name=name, recipe=recipe.name, config=values, owner=actor
+            session, name=name, recipe=recipe.name, config=values, actor=actor
         )
         overrides: dict[str, object] = {}
     else:

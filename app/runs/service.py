@@ -8,6 +8,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.access.principal import Actor
 from app.clock import utcnow
 from app.clusters import service as clusters
 from app.errors import Conflict, Invalid, NotFound, Problem
@@ -52,7 +53,7 @@ async def create(
     session: AsyncSession,
     experiment: Experiment,
     *,
-    actor: str,
+    actor: Actor,
     cluster: str | None = None,
     overrides: Mapping[str, Any] | None = None,
     name: str | None = None,
@@ -75,13 +76,13 @@ async def create_external(
     session: AsyncSession,
     *,
     name: str,
-    actor: str,
+    actor: Actor,
     experiment: str | None = None,
     config: Mapping[str, Any] | None = None,
     tags: Sequence[str] = (),
 ) -> Run:
     """A run that somebody else executes, and that is fed by pushes; it is running at once."""
-    home = await experiments.find_or_create_by_name(session, experiment or name, owner=actor)
+    home = await experiments.find_or_create_by_name(session, experiment or name, actor=actor)
     frozen = Config(
         id=new_id(),
         experiment_id=home.id,
@@ -208,7 +209,7 @@ async def list_events(
     return page_of(rows, limit, lambda event: [str(event.id)])
 
 
-async def request_stop(session: AsyncSession, run: Run, *, actor: str) -> Run:
+async def request_stop(session: AsyncSession, run: Run, *, actor: Actor) -> Run:
     """Writes the wish; a worker carries it out. Asking again changes nothing.
 
     Raises `Conflict` if the run has ended, or is executed by somebody else.
@@ -226,7 +227,7 @@ async def request_stop(session: AsyncSession, run: Run, *, actor: str) -> Run:
     return run
 
 
-async def request_resume(session: AsyncSession, run: Run, *, actor: str) -> Run:
+async def request_resume(session: AsyncSession, run: Run, *, actor: Actor) -> Run:
     """Queues a next attempt that resumes from the newest checkpoint.
 
     Raises `Conflict` unless the run failed, was stopped or was lost on a cluster of ours, and
@@ -242,12 +243,16 @@ async def request_resume(session: AsyncSession, run: Run, *, actor: str) -> Run:
         )
     await _wish(session, run, DesiredStatus.RUN, actor=actor, reason="resume_requested")
     now = utcnow()
-    session.add(transition(run, RunStatus.QUEUED, at=now, actor=actor, reason="resume_requested"))
+    session.add(
+        transition(run, RunStatus.QUEUED, at=now, actor=actor.name, reason="resume_requested")
+    )
     run.due_at = now
     return run
 
 
-async def finish_external(session: AsyncSession, run: Run, status: RunStatus, *, actor: str) -> Run:
+async def finish_external(
+    session: AsyncSession, run: Run, status: RunStatus, *, actor: Actor
+) -> Run:
     """Ends a run that is fed by pushes. Raises `Conflict` for any other run or status."""
     await repository.lock(session, run)
     if run.origin is not RunOrigin.EXTERNAL or run.status in ENDED:
@@ -255,11 +260,11 @@ async def finish_external(session: AsyncSession, run: Run, status: RunStatus, *,
     if status not in ENDED:
         message = f"a run finishes as one of {', '.join(sorted(ENDED))}"
         raise Invalid(message, [Problem("status", "choices", message)])
-    session.add(transition(run, status, at=utcnow(), actor=actor, reason="reported"))
+    session.add(transition(run, status, at=utcnow(), actor=actor.name, reason="reported"))
     return run
 
 
-async def delete(session: AsyncSession, run: Run, *, actor: str) -> Run:
+async def delete(session: AsyncSession, run: Run, *, actor: Actor) -> Run:
     """Hides an ended run; it can be restored. Raises `Conflict` while it is under way."""
     await repository.lock(session, run)
     if run.status not in ENDED:
@@ -270,7 +275,7 @@ async def delete(session: AsyncSession, run: Run, *, actor: str) -> Run:
     return run
 
 
-async def restore(session: AsyncSession, run: Run, *, actor: str) -> Run:
+async def restore(session: AsyncSession, run: Run, *, actor: Actor) -> Run:
     """Undoes `delete`."""
     await repository.lock(session, run)
     if run.deleted_at is not None:
@@ -316,7 +321,7 @@ def _new_run(
     experiment: Experiment,
     config: Config,
     *,
-    actor: str,
+    actor: Actor,
     name: str | None,
     tags: Sequence[str],
     status: RunStatus = RunStatus.QUEUED,
@@ -334,26 +339,26 @@ def _new_run(
         status=status,
         desired_status=DesiredStatus.RUN,
         tags=experiments.checked_tags(tags),
-        owner=actor,
+        owner=actor.name,
         created_at=now,
         due_at=now,
     )
 
 
-async def _store(session: AsyncSession, run: Run, config: Config, actor: str) -> Run:
+async def _store(session: AsyncSession, run: Run, config: Config, actor: Actor) -> Run:
     session.add(run)
     await session.flush()
     session.add_all(
         ConfigValue(run_id=run.id, key=key, number=number, text=text)
         for key, number, text in recipes.flatten(config.values)
     )
-    session.add(created(run, at=run.created_at, actor=actor))
+    session.add(created(run, at=run.created_at, actor=actor.name))
     await session.flush()
     return await get(session, run.slug)
 
 
 async def _wish(
-    session: AsyncSession, run: Run, desired: DesiredStatus, *, actor: str, reason: str
+    session: AsyncSession, run: Run, desired: DesiredStatus, *, actor: Actor, reason: str
 ) -> None:
     await repository.set_desired(session, run.id, desired)
     await session.refresh(run, ["desired_status"])
@@ -362,8 +367,8 @@ async def _wish(
     session.add(note)
 
 
-def _note(run: Run, *, actor: str, kind: str, at: datetime) -> Event:
-    return Event(run_id=run.id, at=at, actor=actor, kind=kind, reason=kind, message="")
+def _note(run: Run, *, actor: Actor, kind: str, at: datetime) -> Event:
+    return Event(run_id=run.id, at=at, actor=actor.name, kind=kind, reason=kind, message="")
 
 
 def _plain(value: Any) -> Any:

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from fastapi import Depends, Request
 
 from app.access import service as access
-from app.access.guard import Guard, address_of
+from app.access.guard import Guard, origin_of
 from app.access.permissions import Permission
 from app.access.principal import Principal
 from app.db import Database
@@ -88,7 +88,7 @@ async def _look_up(request: Request) -> Viewer | None:
         user = await users.find_session(session, secret)
         if user is None:
             return None
-        return Viewer(user, await access.of_person(session, user, address=address_of(request)))
+        return Viewer(user, await access.of_person(session, user, origin_of(request)))
 
 
 Store = Annotated[Database, Depends(database)]

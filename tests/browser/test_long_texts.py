@@ -8,6 +8,7 @@ from app.metrics.ingest import MetricPoint, ingest
 from app.runs import service as runs
 from app.users import service as users
 from tests.browser.conftest import ARTEFACTS, Site, Watch, opened
+from tests.factories import ADA
 from tests.web.seed import add_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -27,12 +28,12 @@ async def fill(site: Site) -> list[str]:
     async with opened(site.database_url) as database:
         async with database.write() as session:
             home = await experiments.create_bare(
-                session, name=WIDE, owner="ada", hypothesis=WIDE, tags=[WIDE[:64], "é" * 64]
+                session, name=WIDE, actor=ADA, hypothesis=WIDE, tags=[WIDE[:64], "é" * 64]
             )
             run = await runs.create_external(
                 session,
                 name=WIDE,
-                actor="ada",
+                actor=ADA,
                 experiment=WIDE,
                 config={"a": WIDE, WIDE: 1},
                 tags=[WIDE[:64]],

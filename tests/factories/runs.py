@@ -4,19 +4,21 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.access.principal import Actor
 from app.clusters import service as clusters
 from app.experiments import service as experiments
 from app.models import Experiment, Run
 from app.runs import service as runs
 
 RECIPE = "embedded-maze-grpo"
+ADA = Actor("ada", "user:ada")
 
 
 async def make_experiment(
     session: AsyncSession, *, name: str = "Does rank matter?", config: dict[str, Any] | None = None
 ) -> Experiment:
     return await experiments.create(
-        session, name=name, recipe=RECIPE, config=config or {}, owner="ada"
+        session, name=name, recipe=RECIPE, config=config or {}, actor=ADA
     )
 
 
@@ -26,8 +28,8 @@ async def make_run(
     """A queued run on the embedded cluster."""
     await clusters.ensure_embedded(session)
     home = experiment or await make_experiment(session)
-    return await runs.create(session, home, actor="ada", name=name)
+    return await runs.create(session, home, actor=ADA, name=name)
 
 
 async def make_external_run(session: AsyncSession, *, name: str = "from outside") -> Run:
-    return await runs.create_external(session, name=name, actor="ada")
+    return await runs.create_external(session, name=name, actor=ADA)

@@ -11,7 +11,7 @@ from app.metrics.service import MetricPoint, ingest
 from app.models import DesiredStatus, Run, RunStatus
 from app.paging import encode_cursor
 from app.runs import service
-from tests.factories import make_experiment, make_external_run, make_run
+from tests.factories import ADA, make_experiment, make_external_run, make_run
 from tests.queries import QueryCounter
 
 
@@ -42,9 +42,9 @@ async def test_overrides_make_a_config_of_that_run_only(database: Database) -> N
         experiment = await make_experiment(session)
         await make_run(session, experiment=experiment)
         changed = await service.create(
-            session, experiment, actor="ada", overrides={"trainer.seed": 7}
+            session, experiment, actor=ADA, overrides={"trainer.seed": 7}
         )
-        plain = await service.create(session, experiment, actor="ada")
+        plain = await service.create(session, experiment, actor=ADA)
     assert (changed.config.version, changed.config.values["trainer.seed"]) == (None, 7)
     assert plain.config.version == 1
     assert plain.config.digest != changed.config.digest
@@ -53,8 +53,8 @@ async def test_overrides_make_a_config_of_that_run_only(database: Database) -> N
 async def test_stop_is_a_wish_and_asking_twice_is_one_event(database: Database) -> None:
     async with database.write() as session:
         run = await make_run(session)
-        await service.request_stop(session, run, actor="ada")
-        await service.request_stop(session, run, actor="ada")
+        await service.request_stop(session, run, actor=ADA)
+        await service.request_stop(session, run, actor=ADA)
         events = (await service.list_events(session, run)).items
     assert run.desired_status is DesiredStatus.STOP
     assert run.status is RunStatus.QUEUED
@@ -65,19 +65,19 @@ async def test_only_an_ended_unfinished_run_resumes(database: Database) -> None:
     async with database.write() as session:
         run = await make_run(session)
         with pytest.raises(Conflict, match="queued"):
-            await service.request_resume(session, run, actor="ada")
+            await service.request_resume(session, run, actor=ADA)
         await session.execute(
             update(Run).where(Run.id == run.id).values(status=RunStatus.FAILED, due_at=None)
         )
         await session.refresh(run)
-        await service.request_resume(session, run, actor="ada")
+        await service.request_resume(session, run, actor=ADA)
         assert run.status is RunStatus.QUEUED
         assert run.due_at is not None
         await session.execute(
             update(Run).where(Run.id == run.id).values(status=RunStatus.SUCCEEDED)
         )
         with pytest.raises(Conflict, match="only a failed, stopped or lost run resumes"):
-            await service.request_resume(session, run, actor="ada")
+            await service.request_resume(session, run, actor=ADA)
 
 
 async def test_a_deleted_run_is_restored_before_it_resumes(database: Database) -> None:
@@ -86,9 +86,9 @@ async def test_a_deleted_run_is_restored_before_it_resumes(database: Database) -
         await session.execute(
             update(Run).where(Run.id == run.id).values(status=RunStatus.FAILED, due_at=None)
         )
-        await service.delete(session, run, actor="ada")
+        await service.delete(session, run, actor=ADA)
         with pytest.raises(Conflict, match="restore it"):
-            await service.request_resume(session, run, actor="ada")
+            await service.request_resume(session, run, actor=ADA)
 
 
 async def test_of_two_resumes_at_once_one_wins(database: Database) -> None:
@@ -105,7 +105,7 @@ async def test_of_two_resumes_at_once_one_wins(database: Database) -> None:
         async with database.write() as session:
             held = await service.get(session, run.slug)
             try:
-                await service.request_resume(session, held, actor="ada")
+                await service.request_resume(session, held, actor=ADA)
             except Conflict:
                 return False
             return True
@@ -117,16 +117,16 @@ async def test_an_external_run_cannot_be_stopped_from_here(database: Database) -
     async with database.write() as session:
         run = await make_external_run(session)
         with pytest.raises(Conflict, match=r"outside Skydeck.*/finish"):
-            await service.request_stop(session, run, actor="ada")
+            await service.request_stop(session, run, actor=ADA)
 
 
 async def test_an_external_run_ends_once(database: Database) -> None:
     async with database.write() as session:
         run = await make_external_run(session)
         assert run.status is RunStatus.RUNNING
-        await service.finish_external(session, run, RunStatus.SUCCEEDED, actor="ada")
+        await service.finish_external(session, run, RunStatus.SUCCEEDED, actor=ADA)
         with pytest.raises(Conflict):
-            await service.finish_external(session, run, RunStatus.FAILED, actor="ada")
+            await service.finish_external(session, run, RunStatus.FAILED, actor=ADA)
     assert run.ended_at is not None
 
 
@@ -136,11 +136,11 @@ async def test_a_running_run_cannot_be_deleted_and_a_deleted_one_comes_back(
     async with database.write() as session:
         run = await make_external_run(session)
         with pytest.raises(Conflict, match="stop it"):
-            await service.delete(session, run, actor="ada")
-        await service.finish_external(session, run, RunStatus.FAILED, actor="ada")
-        await service.delete(session, run, actor="ada")
+            await service.delete(session, run, actor=ADA)
+        await service.finish_external(session, run, RunStatus.FAILED, actor=ADA)
+        await service.delete(session, run, actor=ADA)
         assert (await service.list_page(session)).items == []
-        await service.restore(session, run, actor="ada")
+        await service.restore(session, run, actor=ADA)
         assert [row.slug for row in (await service.list_page(session)).items] == [run.slug]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from app.access.principal import Actor
 from app.clock import utcnow
 from app.clusters import service as clusters
 from app.db import Database, WriteSession
@@ -29,6 +30,7 @@ from app.users import service as users
 from app.users.repository import find_user_named
 
 TOTAL_STEPS = 280
+ADMIN = Actor("admin", "user:admin")
 HOSTILE = '<script>alert("name")</script>'
 _KEYS = (
     "eval/all/pass_at_1",
@@ -104,9 +106,9 @@ async def add_run(
         experiment = await experiments.find_by_name(session, "maze-grpo")
         if experiment is None:
             experiment = await experiments.create(
-                session, name="maze-grpo", recipe="embedded-maze-grpo", config={}, owner="admin"
+                session, name="maze-grpo", recipe="embedded-maze-grpo", config={}, actor=ADMIN
             )
-        run = await runs.create(session, experiment, actor="admin", name=name)
+        run = await runs.create(session, experiment, actor=ADMIN, name=name)
         if status != "queued":
             await _live(session, run, steps=steps, status=status, age=age, ceiling=ceiling)
         return run.slug

@@ -12,7 +12,7 @@ from app.metrics.ingest import MetricPoint, ingest
 from app.models import ClusterStatus
 from app.runs import service as runs
 from app.web.htmx import VARY
-from tests.factories.runs import make_external_run, make_run
+from tests.factories.runs import ADA, make_external_run, make_run
 from tests.queries import QueryCounter
 from tests.web.html import Element, parse
 from tests.web.seed import HOSTILE, Seeded, add_evaluation, add_log, add_run
@@ -90,7 +90,7 @@ async def test_long_lists_go_on_without_javascript(
     async with sqlite_database.write() as session:
         first = await make_run(session, name="run 0")
         for number in range(1, 60):
-            await runs.create(session, first.experiment, actor="ada", name=f"run {number}")
+            await runs.create(session, first.experiment, actor=ADA, name=f"run {number}")
     seen: list[str] = []
     path = "/runs"
     while path:
@@ -289,7 +289,7 @@ async def test_the_config_marks_what_differs_from_the_recipe(
         run = await runs.create(
             session,
             experiment,
-            actor="ada",
+            actor=ADA,
             overrides={"trainer.seed": 7, "generator.max_turns": 15},
         )
     page = parse((await client.get(f"/runs/{run.slug}/config")).text)

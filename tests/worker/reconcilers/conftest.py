@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from app.access.principal import Actor
 from app.clusters.service import ensure_embedded
 from app.db import Database
 from app.models import Attempt, Event, LogStream, Run
@@ -16,7 +17,7 @@ from app.ray.gateway import JobStatus
 from app.ray.head_state import HeadPhase, HeadState, ray_dir, write_head_state
 from app.ray.logs import job_log_path
 from app.runs import service as runs
-from tests.factories import make_run
+from tests.factories import ADA, make_run
 from tests.fakes.clock import FakeClock
 from tests.fakes.gateway import FakeGateway
 from worker.reconciler import Loop
@@ -74,7 +75,7 @@ class Bench:
         return (await self.read(slug)).attempts[-1]
 
     async def change(
-        self, slug: str, wish: Callable[..., Coroutine[Any, Any, Run]], actor: str = "ada"
+        self, slug: str, wish: Callable[..., Coroutine[Any, Any, Run]], actor: Actor = ADA
     ) -> None:
         """As a person does: `wish` is `request_stop` or `request_resume`."""
         async with self.database.write() as session:
