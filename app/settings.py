@@ -62,7 +62,17 @@ class Settings(BaseSettings):
         int,
         Field(ge=500_000_000, description="Memory the embedded cluster offers to jobs, in bytes"),
     ] = 2_000_000_000
+    trusted_proxies: Annotated[
+        str | None,
+        Field(
+            description="Addresses of reverse proxies, by commas, whose `X-Forwarded-For` and "
+            "`X-Forwarded-Proto` are believed; nobody's if unset"
+        ),
+    ] = None
     session_days: Annotated[int, Field(ge=1, le=365, description="Days until a sign-in ends")] = 30
+    session_idle_days: Annotated[
+        int, Field(ge=1, le=365, description="Days without a visit until a sign-in ends")
+    ] = 7
     requests_per_minute: Annotated[
         int,
         Field(ge=60, description="Most requests a minute of one token or browser to one process"),

@@ -23,6 +23,9 @@ def serve(settings: Settings, listener: socket.socket | None = None) -> None:
         log_config=None,
         access_log=False,
         server_header=False,
+        # Whoever may say where a request came from could dodge the limit of wrong passwords.
+        proxy_headers=settings.trusted_proxies is not None,
+        forwarded_allow_ips=settings.trusted_proxies,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
     uvicorn.Server(config).run(sockets=[listener or listen(settings.host, settings.port)])

@@ -16,12 +16,14 @@ class FormField:
     name: str
     label: str
     kind: str
-    """`text`, `number`, `flag` or `choice`."""
+    """`text`, `number`, `flag`, `choice`, `date` or `password`."""
     value: str
     help: str = ""
     choices: Sequence[str] = ()
     problem: str = ""
     placeholder: str = ""
+    autocomplete: str = "off"
+    """What browsers and password managers may fill in: a token of HTML's `autocomplete`."""
 
     @property
     def id(self) -> str:
