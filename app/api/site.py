@@ -8,19 +8,21 @@ from app.access.limits import RequestLimit
 from app.api import errors, health
 from app.api.plain_text import PlainAddresses
 from app.api.schemas import ProblemAnswer
+from app.audit import api as audit
 from app.clusters import api as clusters
 from app.evaluations import api as evaluations
 from app.experiments import api as experiments
 from app.logs import api as logs
 from app.metrics import api as metrics
 from app.observability.requests import RequestLog
+from app.outgoing import api as outgoing
 from app.recipes import api as recipes
 from app.runs import api as runs
 from app.users import api as users
 
 PREFIX = "/api/v1"
 BODY_BYTES = 1_000_000
-FEATURES = (recipes, experiments, runs, metrics, logs, evaluations, clusters, users)
+FEATURES = (recipes, experiments, runs, metrics, logs, evaluations, clusters, users, outgoing)
 _PROBLEMS = {
     401: "No valid token",
     403: "The token's scope is too small",

@@ -1,20 +1,41 @@
-"""The audit log: who changed what, from where. Written in the transaction of the change itself."""
+"""The audit log: who changed what, from where. Written in the transaction of the change itself.
+
+Rows are kept for ever. docs/audit.md lists what is written.
+"""
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, time
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.access.principal import Actor
+from app.audit import repository
 from app.audit.actions import Action
+from app.audit.filters import Filter
+from app.audit.repository import Row
 from app.clock import utcnow
+from app.db import Database
 from app.models import AuditEntry, AuditOutcome
+from app.paging import Page, decode_id_cursor, page_of
+
+__all__ = [
+    "Filter",
+    "Row",
+    "Target",
+    "digest",
+    "iter_batches",
+    "list_page",
+    "record",
+    "record_daily",
+]
 
 _NAME_LENGTH = 200
+_BATCH = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +80,42 @@ def record(
             details={**_changed(before, after), **(details or {})},
         )
     )
+
+
+async def record_daily(session: AsyncSession, actor: Actor, action: Action, target: Target) -> None:
+    """As `record`, once per actor, object and day (UTC), for what is done again and again.
+
+    Two that come at the same moment may both leave a row.
+    """
+    midnight = datetime.combine(utcnow().date(), time.min, UTC)
+    today = Filter(actor_key=actor.key, action=action, object_slug=target.slug, since=midnight)
+    if not await repository.list_before(session, today, before=None, limit=1):
+        record(session, actor, action, target)
+
+
+async def list_page(
+    session: AsyncSession, chosen: Filter, *, limit: int = 50, cursor: str | None = None
+) -> Page[Row]:
+    """Newest first. Raises `Invalid` for a cursor of another list."""
+    before = decode_id_cursor(cursor) if cursor else None
+    rows = await repository.list_before(session, chosen, before=before, limit=limit + 1)
+    return page_of(rows, limit, lambda row: [str(row[0].id)])
+
+
+async def iter_batches(database: Database, chosen: Filter) -> AsyncIterator[Sequence[Row]]:
+    """All rows that fit, newest first, a thousand at a time and each in a session of its own.
+
+    So an export of any length holds little memory and no transaction while it is sent.
+    """
+    before: UUID | None = None
+    while True:
+        async with database.read() as session:
+            rows = await repository.list_before(session, chosen, before=before, limit=_BATCH)
+        if rows:
+            yield rows
+        if len(rows) < _BATCH:
+            return
+        before = rows[-1][0].id
 
 
 def digest(fields: Mapping[str, Any] | None) -> str | None:

@@ -3,8 +3,10 @@
 from fastapi import APIRouter, Depends, FastAPI
 
 from app.access.limits import RequestLimit
+from app.audit import routes as audit
 from app.clusters import routes as clusters
 from app.experiments import routes as experiments
+from app.outgoing import routes as outgoing
 from app.runs import action_routes, form_routes, routes, stream_routes, tab_routes
 from app.users import routes as users
 from app.web import errors, preferences
@@ -25,6 +27,7 @@ ROUTERS = (
     stream_routes.router,
     experiments.router,
     clusters.router,
+    outgoing.router,
 )
 
 
