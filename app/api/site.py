@@ -22,7 +22,18 @@ from app.users import api as users
 
 PREFIX = "/api/v1"
 BODY_BYTES = 1_000_000
-FEATURES = (recipes, experiments, runs, metrics, logs, evaluations, clusters, users, outgoing)
+FEATURES = (
+    recipes,
+    experiments,
+    runs,
+    metrics,
+    logs,
+    evaluations,
+    clusters,
+    users,
+    outgoing,
+    audit,
+)
 _PROBLEMS = {
     401: "No valid token",
     403: "The token's scope is too small",

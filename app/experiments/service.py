@@ -10,6 +10,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.access.principal import Actor
+from app.audit import service as audit
+from app.audit.actions import Action
+from app.audit.service import Target
 from app.clock import utcnow
 from app.errors import Invalid, NotFound, Problem
 from app.experiments import repository
@@ -71,6 +74,8 @@ async def create_bare(
     )
     session.add(experiment)
     await session.flush()
+    target = Target("experiment", experiment.slug, home.id)
+    audit.record(session, actor, Action.EXPERIMENT_CREATE, target, after=_fields(experiment))
     return experiment
 
 
@@ -172,3 +177,8 @@ def checked_tags(tags: Sequence[str]) -> list[str]:
         message = f"at most {MAX_TAGS} tags of at most {MAX_TAG} printable characters each"
         raise Invalid(message, [Problem("tags", "tags", message)])
     return cleaned
+
+
+def _fields(experiment: Experiment) -> dict[str, Any]:
+    """What the audit log keeps the digest of; configs are frozen and have one of their own."""
+    return {name: getattr(experiment, name) for name in ("name", "hypothesis", "tags", "owner")}

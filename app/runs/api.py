@@ -15,6 +15,7 @@ from app.metrics import service as metrics
 from app.models import Run
 from app.runs import service
 from app.runs.schemas import EventAnswer, ExternalRunBody, FinishBody, RunAnswer, RunBody
+from app.runs.sorting import parse_sort
 
 router = APIRouter(tags=["runs"], route_class=JsonRoute)
 
@@ -94,7 +95,7 @@ async def list_runs(
         raise Invalid(message, [Problem("filter", "not_available", message)])
     home = await experiments.get(session, experiment) if experiment else None
     page = await service.list_page(session, limit=limit, cursor=cursor, sort=sort, experiment=home)
-    order = service.parse_sort(sort)
+    order = parse_sort(sort)
     keys = {*HEADLINE_KEYS, *(key or ()), *([order.name] if order.kind == "metric" else ())}
     summaries = await service.summaries(session, page.items, sorted(keys))
     steps = await service.pushed_steps(session, page.items)

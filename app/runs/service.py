@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.access.principal import Actor
+from app.audit import service as audit
+from app.audit.actions import Action
+from app.audit.service import Target
 from app.clock import utcnow
 from app.clusters import service as clusters
 from app.errors import Conflict, Invalid, NotFound, Problem
@@ -25,15 +28,13 @@ from app.models import (
     RunOrigin,
     RunStatus,
 )
-from app.paging import Page, decode_cursor, decode_id_cursor, page_of
+from app.paging import Page, decode_id_cursor, page_of
 from app.recipes import service as recipes
 from app.runs import repository
-from app.runs.repository import Sort
+from app.runs.sorting import parse_sort, place_of
 from app.runs.states import ENDED, created, transition
 
 EXTERNAL_RECIPE = "external"
-_SORT_COLUMNS = ("created_at", "started_at", "ended_at", "name", "status")
-_STATISTICS = ("last", "best", "min", "max")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ async def list_page(
     rows = await repository.list_sorted(
         session,
         sort=order,
-        after=_place(cursor, order) if cursor else None,
+        after=place_of(cursor, order) if cursor else None,
         limit=limit + 1,
         experiment_id=experiment.id if experiment else None,
         text=text.strip(),
@@ -223,7 +224,9 @@ async def request_stop(session: AsyncSession, run: Run, *, actor: Actor) -> Run:
     if run.status in ENDED:
         raise Conflict(f"run {run.slug} has ended already ({run.status})")
     if run.desired_status is not DesiredStatus.STOP:
+        before = _fields(run)
         await _wish(session, run, DesiredStatus.STOP, actor=actor, reason="stop_requested")
+        _record(session, actor, Action.RUN_STOP, run, before)
     return run
 
 
@@ -241,12 +244,13 @@ async def request_resume(session: AsyncSession, run: Run, *, actor: Actor) -> Ru
         raise Conflict(
             f"run {run.slug} is {run.status}: only a failed, stopped or lost run resumes"
         )
+    before, now = _fields(run), utcnow()
     await _wish(session, run, DesiredStatus.RUN, actor=actor, reason="resume_requested")
-    now = utcnow()
     session.add(
         transition(run, RunStatus.QUEUED, at=now, actor=actor.name, reason="resume_requested")
     )
     run.due_at = now
+    _record(session, actor, Action.RUN_RESUME, run, before)
     return run
 
 
@@ -260,7 +264,9 @@ async def finish_external(
     if status not in ENDED:
         message = f"a run finishes as one of {', '.join(sorted(ENDED))}"
         raise Invalid(message, [Problem("status", "choices", message)])
+    before = _fields(run)
     session.add(transition(run, status, at=utcnow(), actor=actor.name, reason="reported"))
+    _record(session, actor, Action.RUN_FINISH, run, before)
     return run
 
 
@@ -270,8 +276,9 @@ async def delete(session: AsyncSession, run: Run, *, actor: Actor) -> Run:
     if run.status not in ENDED:
         raise Conflict(f"run {run.slug} is {run.status}: stop it before deleting it")
     if run.deleted_at is None:
-        run.deleted_at = utcnow()
+        before, run.deleted_at = _fields(run), utcnow()
         session.add(_note(run, actor=actor, kind="deleted", at=run.deleted_at))
+        _record(session, actor, Action.RUN_DELETE, run, before)
     return run
 
 
@@ -279,28 +286,10 @@ async def restore(session: AsyncSession, run: Run, *, actor: Actor) -> Run:
     """Undoes `delete`."""
     await repository.lock(session, run)
     if run.deleted_at is not None:
-        run.deleted_at = None
+        before, run.deleted_at = _fields(run), None
         session.add(_note(run, actor=actor, kind="restored", at=utcnow()))
+        _record(session, actor, Action.RUN_RESTORE, run, before)
     return run
-
-
-def parse_sort(text: str) -> Sort:
-    """Reads the `sort` parameter of `list_page`. Raises `Invalid`."""
-    descending = text.startswith("-")
-    name = text.removeprefix("-")
-    if name in _SORT_COLUMNS:
-        return Sort("column", name, is_descending=descending)
-    kind, _, rest = name.partition(":")
-    key, _, statistic = rest.rpartition(":")
-    if kind == "metric" and key and statistic in _STATISTICS:
-        return Sort("metric", key, statistic, is_descending=descending)
-    if kind == "config" and rest:
-        return Sort("config", rest, is_descending=descending)
-    message = (
-        f"sort by {', '.join(_SORT_COLUMNS)}, metric:<key>:<{'|'.join(_STATISTICS)}> "
-        "or config:<key>; a leading - reverses"
-    )
-    raise Invalid(message, [Problem("sort", "choices", message)])
 
 
 async def _config_for(
@@ -353,6 +342,7 @@ async def _store(session: AsyncSession, run: Run, config: Config, actor: Actor) 
         for key, number, text in recipes.flatten(config.values)
     )
     session.add(created(run, at=run.created_at, actor=actor.name))
+    _record(session, actor, Action.RUN_CREATE, run)
     await session.flush()
     return await get(session, run.slug)
 
@@ -371,30 +361,22 @@ def _note(run: Run, *, actor: Actor, kind: str, at: datetime) -> Event:
     return Event(run_id=run.id, at=at, actor=actor.name, kind=kind, reason=kind, message="")
 
 
+def _record(
+    session: AsyncSession,
+    actor: Actor,
+    action: Action,
+    run: Run,
+    before: Mapping[str, Any] | None = None,
+) -> None:
+    target = Target("run", run.slug, run.project_id)
+    audit.record(session, actor, action, target, before=before, after=_fields(run))
+
+
+def _fields(run: Run) -> dict[str, Any]:
+    """What the audit log compares. The config is frozen: its id stands for it."""
+    names = ("name", "tags", "config_id", "cluster_id", "status", "desired_status", "deleted_at")
+    return {name: getattr(run, name) for name in names}
+
+
 def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
-
-
-def _place(cursor: str, sort: Sort) -> list[Any]:
-    value, run_id = decode_cursor(cursor, 2)
-    try:
-        return [_sort_value(value, sort), UUID(run_id)]
-    except (ValueError, TypeError, AttributeError, OverflowError):
-        message = "this cursor belongs to another order: start again without one"
-        raise Invalid(message, [Problem("cursor", "cursor", message)]) from None
-
-
-def _sort_value(value: Any, sort: Sort) -> Any:
-    """Raises `ValueError` or `TypeError` for a value that such a sort does not make."""
-    if value is None:
-        return None
-    if sort.kind != "column":
-        return float(value)
-    if sort.name == "status":
-        return RunStatus(value)
-    if not sort.name.endswith("_at"):
-        return str(value)
-    at = datetime.fromisoformat(value)
-    if at.tzinfo is None:
-        raise ValueError("a time without a zone")
-    return at.astimezone(UTC)

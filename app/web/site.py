@@ -27,6 +27,7 @@ ROUTERS = (
     stream_routes.router,
     experiments.router,
     clusters.router,
+    audit.router,
     outgoing.router,
 )
 

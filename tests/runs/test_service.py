@@ -11,6 +11,7 @@ from app.metrics.service import MetricPoint, ingest
 from app.models import DesiredStatus, Run, RunStatus
 from app.paging import encode_cursor
 from app.runs import service
+from app.runs.sorting import parse_sort
 from tests.factories import ADA, make_experiment, make_external_run, make_run
 from tests.queries import QueryCounter
 
@@ -195,7 +196,7 @@ async def test_a_long_list_costs_as_many_queries_as_a_short_one(
 @pytest.mark.parametrize("sort", ["", "nonsense", "metric:x", "metric::best", "metric:x:sum"])
 async def test_a_wrong_order_is_refused_with_the_right_ones(sort: str) -> None:
     with pytest.raises(Invalid, match="sort by"):
-        service.parse_sort(sort)
+        parse_sort(sort)
 
 
 async def test_an_unknown_run_is_not_found(sqlite_database: Database) -> None:
