@@ -91,7 +91,7 @@ async def read_series(
     openapi_extra={"requestBody": {"required": True, "content": _SHAPES}},
 )
 async def push_metrics(
-    run_id: str, request: Request, _caller: Writer, session: Writing
+    run_id: str, request: Request, caller: Writer, session: Writing
 ) -> AcceptedAnswer:
     """Stores points: all of the body or, if any is wrong, none. Takes `Content-Encoding: gzip`."""
     body = await read_body(request, max_bytes=UNPACKED_BYTES)
@@ -105,4 +105,5 @@ async def push_metrics(
     if run.deleted_at is not None:
         raise Conflict(f"run {run.slug} is deleted: restore it before pushing to it")
     attempt = run.attempts[-1].number if run.attempts else 1
-    return AcceptedAnswer(accepted=await service.push(session, run, attempt, points))
+    accepted = await service.push(session, run, attempt, points, actor=caller.actor)
+    return AcceptedAnswer(accepted=accepted)

@@ -7,6 +7,10 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.access.principal import Actor
+from app.audit import service as audit
+from app.audit.actions import Action
+from app.audit.service import Target
 from app.errors import Invalid, Problem
 from app.metrics import repository
 from app.metrics.charts import HERO_KEY
@@ -100,14 +104,26 @@ async def list_cursors(session: AsyncSession, run: Run) -> dict[str, str]:
     }
 
 
-async def push(session: AsyncSession, run: Run, attempt: int, points: Sequence[MetricPoint]) -> int:
-    """Stores points that somebody sends; returns how many. Raises `Invalid` beyond `MAX_KEYS`."""
+async def push(
+    session: AsyncSession,
+    run: Run,
+    attempt: int,
+    points: Sequence[MetricPoint],
+    *,
+    actor: Actor,
+) -> int:
+    """Stores points that somebody sends; returns how many. Raises `Invalid` beyond `MAX_KEYS`.
+
+    The audit log keeps the first push of a day to a run by one token, not each one.
+    """
     await repository.begin_append(session, run.id)
     keys = list({point.key for point in points})
     known = await repository.find_series(session, [run.id], keys)
     count = await repository.count_series(session, run.id) + len(keys) - len(known)
     if len(known) < len(keys) and count > MAX_KEYS:
         raise _invalid("key", f"a run has at most {MAX_KEYS:,} keys; no point was stored")
+    target = Target("run", run.slug, run.project_id)
+    await audit.record_daily(session, actor, Action.RUN_PUSH, target)
     return await ingest(session, run.id, attempt, points)
 
 
