@@ -26,6 +26,11 @@ class SystemResolver:
     def __init__(self, seconds: float = DNS_SECONDS) -> None:
         self._seconds = seconds
 
+    @classmethod
+    def usual(cls) -> Resolver:
+        """One with the usual patience, as routes ask for it."""
+        return cls()
+
     async def __call__(self, name: str) -> list[IPAddress]:
         loop = asyncio.get_running_loop()
         try:

@@ -15,6 +15,8 @@ SENTENCES = {
     "run-restored": "Run restored.",
     "signed-in": "Signed in.",
     "signed-out": "Signed out.",
+    "host-allowed": "Host allowed. Skydeck may call it from now on.",
+    "host-removed": "Host taken off the list. Calls to it are refused within seconds.",
     "token-revoked": "Token revoked. Programs that use it are refused from now on.",
 }
 _SECONDS = 60
