@@ -10,8 +10,10 @@ from types import ModuleType
 
 import pytest
 
+from app.audit import contexts as audit
 from app.clusters import contexts as clusters
 from app.experiments import contexts as experiments
+from app.outgoing import contexts as outgoing
 from app.runs import contexts as runs
 from app.settings import ROOT
 from app.users import contexts as users
@@ -21,7 +23,7 @@ TEMPLATES = "\n".join(file.read_text() for file in sorted((ROOT / "templates").r
 CLASSES = [
     context
     for module in (
-        *(clusters, experiments, runs, users),
+        *(audit, clusters, experiments, outgoing, runs, users),
         *(cluster_line, errors, forms, paging, run_table, svg, templating),
     )
     for _, context in inspect.getmembers(module, inspect.isclass)
@@ -46,7 +48,7 @@ def test_each_context_says_what_it_is(context: type) -> None:
 
 
 def test_all_context_modules_are_looked_at() -> None:
-    named: set[ModuleType] = {clusters, experiments, runs, users}
+    named: set[ModuleType] = {audit, clusters, experiments, outgoing, runs, users}
     assert {file.parent.name for file in (ROOT / "app").glob("*/contexts.py")} == {
         module.__name__.split(".")[1] for module in named
     }
