@@ -76,9 +76,9 @@ async def opened(url: str) -> AsyncIterator[Database]:
 
 
 @contextmanager
-def serving(home: Path, database_url: str) -> Iterator[str]:
-    """The application on a free port of this machine, in a thread."""
-    app = create_app(Settings(home=home, database_url=database_url))
+def serving(home: Path, database_url: str, **options: Any) -> Iterator[str]:
+    """The application on a free port of this machine, in a thread; `options` are settings."""
+    app = create_app(Settings(home=home, database_url=database_url, **options))
     config = uvicorn.Config(app, port=0, log_level="warning", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
