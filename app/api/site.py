@@ -18,6 +18,7 @@ from app.observability.requests import RequestLog
 from app.outgoing import api as outgoing
 from app.recipes import api as recipes
 from app.runs import api as runs
+from app.sharing import api as sharing
 from app.users import api as users
 
 PREFIX = "/api/v1"
@@ -33,6 +34,7 @@ FEATURES = (
     users,
     outgoing,
     audit,
+    sharing,
 )
 _PROBLEMS = {
     401: "No valid token",

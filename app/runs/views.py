@@ -119,11 +119,17 @@ def maze_grid(evaluation: TrainingEvaluation) -> MazeGrid:
 
 
 def hero_data(run: Run, counts: SolveCounts) -> dict[str, object]:
-    """The solve rate with its interval for `charts.js`, as columns of equal length."""
+    """The solve rate with its interval for `charts.js`; a run's config knows its length early."""
+    planned = run.config.values.get(_STEPS_KEY)
+    return hero_columns(run, counts) | {"total_steps": run.total_steps or planned}
+
+
+def hero_columns(run: Run, counts: SolveCounts) -> dict[str, object]:
+    """As `hero_data`, without a look at the config. Columns are of equal length."""
     rates = [rate_figure(count.solved, count.n) for count in counts]
     return {
         "colour": colour_of(run),
-        "total_steps": run.total_steps or run.config.values.get(_STEPS_KEY),
+        "total_steps": run.total_steps,
         "step": [count.step for count in counts],
         "solved": [rate.solved for rate in rates],
         "n": [rate.n for rate in rates],

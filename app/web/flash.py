@@ -13,6 +13,7 @@ SENTENCES = {
     "run-resumed": "Queued again. It goes on from its newest checkpoint.",
     "run-deleted": "Run deleted. It is in no list any more.",
     "run-restored": "Run restored.",
+    "share-revoked": "Link revoked. Whoever opens it from now on sees nothing.",
     "signed-in": "Signed in.",
     "signed-out": "Signed out.",
     "host-allowed": "Host allowed. Skydeck may call it from now on.",

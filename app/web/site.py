@@ -8,6 +8,7 @@ from app.clusters import routes as clusters
 from app.experiments import routes as experiments
 from app.outgoing import routes as outgoing
 from app.runs import action_routes, form_routes, routes, stream_routes, tab_routes
+from app.sharing import routes as sharing
 from app.users import routes as users
 from app.web import errors, preferences
 from app.web.assets import HashedStaticFiles
@@ -28,6 +29,7 @@ ROUTERS = (
     experiments.router,
     clusters.router,
     audit.router,
+    sharing.router,
     outgoing.router,
 )
 

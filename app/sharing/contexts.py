@@ -1,0 +1,77 @@
+"""What the pages about shared runs are given.
+
+A shared page is read by strangers: its context holds what they may see and nothing else, so that
+no template can show more.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.runs.contexts import Figure, MazeGrid
+from app.web.forms import FormField
+from app.web.run_table import RateFigure
+
+
+@dataclass(frozen=True, slots=True)
+class ShareRow:
+    """A link that still works. Its address is not known any more."""
+
+    slug: str
+    created_by: str
+    created_at: datetime
+    expires_at: datetime
+    last_used_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class SharePage:
+    """The links of a run, and the form that makes one. `url` is one just made, shown once."""
+
+    run_slug: str
+    run_name: str
+    is_deleted: bool
+    fields: list[FormField]
+    rows: list[ShareRow]
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedChart:
+    """One chart; its numbers are fetched when it is scrolled to."""
+
+    key: str
+    title: str
+    unit: str
+    last: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SharedGroup:
+    """Charts under one heading."""
+
+    title: str
+    charts: list[SharedChart]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPage:
+    """One run as anybody with the link may see it."""
+
+    name: str
+    colour: int
+    status: str
+    words: str
+    ends_at: datetime | None
+    is_live: bool
+    expires_at: datetime
+    """When the link ends."""
+    figures: list[Figure]
+    hero_chart: SharedChart
+    is_solve_rate: bool
+    """Whether the hero is drawn from evaluations; else it is a line of what comes nearest."""
+    hero: dict[str, object]
+    hero_rows: list[tuple[int, RateFigure]]
+    grid: MazeGrid | None
+    has_mazes: bool
+    groups: list[SharedGroup]
+    points_url: str

@@ -1,0 +1,59 @@
+"""Queries on links that share a run."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import or_, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.models import Run, ShareLink
+
+
+async def find_open(
+    session: AsyncSession, secret_hash: str, now: datetime
+) -> tuple[ShareLink, Run] | None:
+    """A link that has not ended, with its run, which is not deleted and has no relations loaded."""
+    query = (
+        select(ShareLink, Run)
+        .join(Run, Run.id == ShareLink.run_id)
+        .where(
+            ShareLink.secret_hash == secret_hash,
+            ShareLink.revoked_at.is_(None),
+            ShareLink.expires_at > now,
+            Run.deleted_at.is_(None),
+        )
+    )
+    row = (await session.execute(query)).one_or_none()
+    return row.tuple() if row is not None else None
+
+
+async def list_open(session: AsyncSession, run_id: UUID, now: datetime) -> Sequence[ShareLink]:
+    """The links of a run that have not ended, newest first."""
+    query = (
+        select(ShareLink)
+        .where(
+            ShareLink.run_id == run_id,
+            ShareLink.revoked_at.is_(None),
+            ShareLink.expires_at > now,
+        )
+        .order_by(ShareLink.id.desc())
+    )
+    return (await session.scalars(query)).all()
+
+
+async def find_named(session: AsyncSession, run_id: UUID, slug: str) -> ShareLink | None:
+    """A link of this run, whether it has ended or not."""
+    query = select(ShareLink).where(ShareLink.run_id == run_id, ShareLink.slug == slug)
+    found: ShareLink | None = await session.scalar(query)
+    return found
+
+
+async def touch(
+    session: AsyncSession, link_id: UUID, *, now: datetime, unless_since: datetime
+) -> None:
+    """Notes a use, unless one was noted after `unless_since`."""
+    is_old = or_(ShareLink.last_used_at.is_(None), ShareLink.last_used_at <= unless_since)
+    await session.execute(
+        update(ShareLink).where(ShareLink.id == link_id, is_old).values(last_used_at=now)
+    )

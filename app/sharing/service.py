@@ -1,0 +1,141 @@
+"""Links by which anybody may read one run, and nothing else, until they end or are revoked.
+
+A secret is 256 random bits and is kept as its SHA-256 only. It is looked up by that hash, so how
+long the answer takes says nothing about how much of a guess was right.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.access.principal import Actor
+from app.audit import service as audit
+from app.audit.actions import Action
+from app.audit.service import Target
+from app.clock import utcnow
+from app.errors import Conflict, Invalid, NotFound, Problem
+from app.ids import new_secret, new_slug
+from app.models import Run, ShareLink
+from app.sharing import repository
+
+LIFETIMES = (1, 7, 30, 90)
+"""Days for which a link may be made."""
+DEFAULT_DAYS = 7
+MAX_OPEN_LINKS = 50
+_TOUCH_EVERY = timedelta(minutes=1)
+
+
+async def create(
+    session: AsyncSession,
+    run: Run,
+    *,
+    actor: Actor,
+    days: int = DEFAULT_DAYS,
+    now: datetime | None = None,
+) -> tuple[ShareLink, str]:
+    """Makes a link; its secret is returned here and never again.
+
+    Raises `Invalid` for a lifetime that is none of `LIFETIMES`, `Conflict` for a deleted run and
+    beyond `MAX_OPEN_LINKS`.
+    """
+    at, secret = now or utcnow(), new_secret()
+    if days not in LIFETIMES:
+        message = f"a link lives {', '.join(map(str, LIFETIMES))} days"
+        raise Invalid(message, [Problem("days", "choices", message)])
+    if run.deleted_at is not None:
+        raise Conflict(f"run {run.slug} is deleted: restore it before sharing it")
+    if len(await repository.list_open(session, run.id, at)) >= MAX_OPEN_LINKS:
+        raise Conflict(f"run {run.slug} has {MAX_OPEN_LINKS} links already: revoke one of them")
+    link = ShareLink(
+        slug=new_slug("share"),
+        secret_hash=hash_of(secret),
+        run_id=run.id,
+        created_by=actor.name,
+        created_at=at,
+        expires_at=at + timedelta(days=days),
+    )
+    session.add(link)
+    _record(session, actor, Action.SHARE_CREATE, run, link)
+    await session.flush()
+    return link, secret
+
+
+async def list_open(
+    session: AsyncSession, run: Run, now: datetime | None = None
+) -> Sequence[ShareLink]:
+    """The links of a run that still work, newest first."""
+    return await repository.list_open(session, run.id, now or utcnow())
+
+
+async def revoke(
+    session: AsyncSession, run: Run, slug: str, *, actor: Actor, now: datetime | None = None
+) -> None:
+    """Ends a link at once; one that has ended stays as it is. Raises `NotFound`."""
+    link = await repository.find_named(session, run.id, slug)
+    if link is None:
+        raise NotFound(f"run {run.slug} has no link {slug}")
+    if link.revoked_at is None:
+        _end(session, run, link, actor, now or utcnow())
+
+
+async def revoke_all(
+    session: AsyncSession, run: Run, *, actor: Actor, now: datetime | None = None
+) -> None:
+    """Ends all links of a run, for good: restoring the run brings none of them back."""
+    at = now or utcnow()
+    for link in await repository.list_open(session, run.id, at):
+        _end(session, run, link, actor, at)
+
+
+async def find_shared(
+    session: AsyncSession, secret: str, now: datetime | None = None
+) -> tuple[ShareLink, Run] | None:
+    """The link of a secret and its run, without the run's relations.
+
+    None alike for a secret that is unknown, out of time or revoked, and for a deleted run.
+    """
+    return await repository.find_open(session, hash_of(secret), now or utcnow())
+
+
+def is_touch_due(link: ShareLink, now: datetime) -> bool:
+    """Whether the use of a link should be noted: at most once a minute."""
+    return link.last_used_at is None or link.last_used_at <= now - _TOUCH_EVERY
+
+
+async def touch(session: AsyncSession, link: ShareLink, now: datetime) -> None:
+    await repository.touch(session, link.id, now=now, unless_since=now - _TOUCH_EVERY)
+
+
+def hash_of(secret: str) -> str:
+    return hashlib.sha256(secret.encode(errors="replace")).hexdigest()
+
+
+def _end(session: AsyncSession, run: Run, link: ShareLink, actor: Actor, now: datetime) -> None:
+    before, link.revoked_at = _fields(link), now
+    _record(session, actor, Action.SHARE_REVOKE, run, link, before)
+
+
+def _record(
+    session: AsyncSession,
+    actor: Actor,
+    action: Action,
+    run: Run,
+    link: ShareLink,
+    before: dict[str, object] | None = None,
+) -> None:
+    audit.record(
+        session,
+        actor,
+        action,
+        Target("share", link.slug, run.project_id),
+        before=before,
+        after=_fields(link),
+        details={"run": run.slug},
+    )
+
+
+def _fields(link: ShareLink) -> dict[str, object]:
+    names = ("run_id", "created_by", "expires_at", "revoked_at")
+    return {name: getattr(link, name) for name in names}
