@@ -9,11 +9,11 @@ from app.api.idempotency import Idempotent
 from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
 from app.outgoing import service
-from app.outgoing.resolve import Resolver, SystemResolver
+from app.outgoing.resolve import Resolver, system_resolver
 from app.outgoing.schemas import CheckAnswer, CheckBody, HostAnswer, HostBody
 
 router = APIRouter(tags=["administration"], route_class=JsonRoute)
-Dns = Annotated[Resolver, Depends(SystemResolver.usual)]
+Dns = Annotated[Resolver, Depends(system_resolver)]
 
 
 @router.get("/outgoing-hosts")

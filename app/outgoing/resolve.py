@@ -26,11 +26,6 @@ class SystemResolver:
     def __init__(self, seconds: float = DNS_SECONDS) -> None:
         self._seconds = seconds
 
-    @classmethod
-    def usual(cls) -> Resolver:
-        """One with the usual patience, as routes ask for it."""
-        return cls()
-
     async def __call__(self, name: str) -> list[IPAddress]:
         loop = asyncio.get_running_loop()
         try:
@@ -41,6 +36,11 @@ class SystemResolver:
         except (OSError, UnicodeError) as error:
             raise NameNotResolved(name, _cause(error)) from error
         return found
+
+
+def system_resolver() -> Resolver:
+    """The one that routes ask for."""
+    return SystemResolver()
 
 
 @cache
@@ -58,4 +58,4 @@ def _look_up(name: str) -> list[IPAddress]:
 def _cause(error: Exception) -> str:
     if isinstance(error, socket.gaierror):
         return (error.strerror or "unknown name").lower()
-    return "it is no name that DNS can hold"
+    return "it is no name that DNS can hold" if isinstance(error, UnicodeError) else "DNS failed"

@@ -1,5 +1,6 @@
 """The page of outgoing hosts: allow one, take one away, try an address."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from app.db import Database
 from app.errors import Invalid
 from app.outgoing import service
 from app.outgoing.contexts import AddressRow, HostRow, OutgoingPage, TrialCard
-from app.outgoing.resolve import Resolver, SystemResolver
+from app.outgoing.resolve import Resolver, system_resolver
 from app.outgoing.service import Trial
 from app.web.deps import PageGuard, Store, Viewer
 from app.web.flash import flash
@@ -20,7 +21,8 @@ from app.web.templating import page
 
 router = APIRouter()
 URL = "/settings/outgoing"
-Dns = Annotated[Resolver, Depends(SystemResolver.usual)]
+Dns = Annotated[Resolver, Depends(system_resolver)]
+_USERINFO = re.compile(r"://[^/?#]*@")
 SiteAdmin = Annotated[Viewer, Depends(PageGuard(Permission.ADMINISTER))]
 
 
@@ -56,7 +58,9 @@ async def try_address(
     address: Annotated[str, Form()] = "",
 ) -> HTMLResponse:
     """Shows the verdict; nothing is called and nothing is kept."""
-    values, problem = {"address": address}, _typing_problem(address)
+    problem = _typing_problem(address)
+    # A password that was typed along is not shown again.
+    values = {"address": _USERINFO.sub("://", address)}
     if problem:
         context = await _page(store, values, {"address": problem})
         return page(request, "outgoing/list.html", context, status=422)

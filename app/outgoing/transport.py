@@ -1,5 +1,6 @@
 """The transport of httpx through which every call to another host goes."""
 
+import logging
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from app.outgoing.gate import Gate
 from app.outgoing.journey import Journey
 from app.outgoing.pinned import PinnedBackend
 
+_logger = logging.getLogger(__name__)
 _KEEP_ALIVE_SECONDS = 15.0
 _CONNECTIONS = 50
 _REMOVED = frozenset((b"content-encoding", b"content-length"))
@@ -81,6 +83,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
                 await self._gate.refresh()
                 answer = await self._send(request, target)
         except AddressRefused as error:
+            _logger.info("outgoing call refused: %s", error.message)
             if journey.before is None:
                 raise
             previous = journey.before.request.url.host

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.outgoing.resolve import SystemResolver
+from app.outgoing.resolve import system_resolver
 from tests.api.helpers import V1, get, post, problem
 from tests.fakes.dns import FakeDns
 
@@ -18,7 +18,7 @@ BODY = {"host": "Ray.Internal:8265", "reason": "the team's cluster"}
 @pytest.fixture(autouse=True)
 def dns(application: FastAPI) -> Iterator[None]:
     fake = FakeDns({"ray.internal": [["10.0.0.7", "8.8.8.8"]]})
-    application.dependency_overrides[SystemResolver.usual] = lambda: fake
+    application.dependency_overrides[system_resolver] = lambda: fake
     yield
     application.dependency_overrides.clear()
 
