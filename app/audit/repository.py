@@ -17,7 +17,7 @@ async def list_before(
 ) -> list[Row]:
     """Rows newest first, those before the entry `before`."""
     rows = await session.execute(query_of(chosen, before=before, limit=limit))
-    return [row.tuple() for row in rows]
+    return [(row[0], row[1]) for row in rows]
 
 
 def query_of(chosen: Filter, *, before: UUID | None, limit: int) -> Select[AuditEntry, str]:

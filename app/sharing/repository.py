@@ -25,7 +25,7 @@ async def find_open(
         )
     )
     row = (await session.execute(query)).one_or_none()
-    return row.tuple() if row is not None else None
+    return None if row is None else (row[0], row[1])
 
 
 async def list_open(session: AsyncSession, run_id: UUID, now: datetime) -> Sequence[ShareLink]:
