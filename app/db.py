@@ -35,13 +35,19 @@ class WriteSession(ReadSession):
 
 
 class Database:
-    """Opens sessions. Keep them short: never hold one over a slow call or a stream."""
+    """Opens sessions. Keep them short: never hold one over a slow call or a stream.
+
+    `info` is handed on to each session, as SQLAlchemy's `Session.info`.
+    """
 
     def __init__(self, url: str) -> None:
         self.engine = make_engine(url)
-        self._readers = async_sessionmaker(self.engine, class_=ReadSession, expire_on_commit=False)
+        self.info: dict[str, Any] = {}
+        self._readers = async_sessionmaker(
+            self.engine, class_=ReadSession, expire_on_commit=False, info=self.info
+        )
         self._writers = async_sessionmaker(
-            writer(self.engine), class_=WriteSession, expire_on_commit=False
+            writer(self.engine), class_=WriteSession, expire_on_commit=False, info=self.info
         )
 
     @asynccontextmanager

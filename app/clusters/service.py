@@ -27,6 +27,15 @@ async def list_all(session: AsyncSession) -> Sequence[Cluster]:
     return await repository.list_all(session)
 
 
+def is_off(cluster: Cluster) -> bool:
+    """Whether this is the embedded cluster and `skydeck up` decided not to start it.
+
+    No worker looks after it then; its message says why.
+    """
+    is_stopped = cluster.kind is ClusterKind.EMBEDDED and cluster.status is ClusterStatus.STOPPED
+    return is_stopped and cluster.due_at is None
+
+
 async def list_workers(session: AsyncSession) -> Sequence[Worker]:
     """Workers that were alive within the last half minute; none means that nothing moves."""
     return await repository.workers_seen_since(session, utcnow() - _WORKER_SILENCE)

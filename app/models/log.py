@@ -13,10 +13,11 @@ from app.models.base import Base, IdMixin, LeaseMixin
 class LogStream(IdMixin, LeaseMixin, Base):
     """How far the log of one attempt was followed.
 
-    `n_bytes` is the offset of the next byte to read. It moves in the same transaction that
-    stores the chunk and the points found in it, with the parser's state, so that a kill at any
-    instant neither repeats nor skips a byte. `n_lines` counts line feeds; `has_open_line` says
-    that bytes follow the last of them.
+    `read_bytes` is the offset in the job's file of the next byte to read. It moves in the same
+    transaction that stores the chunk and the points found in it, with the parser's state, so that
+    a kill at any instant neither repeats nor skips a byte. `n_bytes` counts the bytes stored, in
+    which secrets are masked. `n_lines` counts line feeds; `has_open_line` says that bytes follow
+    the last of them.
     """
 
     __tablename__ = "log_stream"
@@ -24,6 +25,7 @@ class LogStream(IdMixin, LeaseMixin, Base):
     attempt_id: Mapped[UUID] = mapped_column(ForeignKey("attempt.id"), unique=True)
     run_id: Mapped[UUID] = mapped_column(ForeignKey("run.id"), index=True)
     attempt_number: Mapped[int]
+    read_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
     n_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
     n_lines: Mapped[int] = mapped_column(BigInteger, default=0)
     has_open_line: Mapped[bool] = mapped_column(default=False)

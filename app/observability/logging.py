@@ -3,10 +3,14 @@
 import io
 import logging
 import sys
+import threading
+from types import TracebackType
 from typing import TextIO
 
 import structlog
 from structlog.typing import EventDict, ExcInfo, Processor
+
+from app.observability.masking import mask_fields, mask_line
 
 _QUIET = (
     *("aiosqlite", "alembic", "asyncio", "httpcore", "httpx", "PIL"),
@@ -22,7 +26,8 @@ def configure(level: str, shape: str, stream: TextIO | None = None) -> None:
     """Sets up logging of this process. `shape` is `text` or `json`; replaces an earlier set-up.
 
     Fields bound by `structlog.contextvars` (request id, run, attempt) are on each line, also on
-    those of libraries, which use the standard library's loggers.
+    those of libraries, which use the standard library's loggers. No line holds a secret that this
+    process knows (`masking.py`).
     """
     target = stream or sys.stderr
     shared: list[Processor] = [
@@ -31,6 +36,7 @@ def configure(level: str, shape: str, stream: TextIO | None = None) -> None:
         structlog.stdlib.add_logger_name,
         structlog.stdlib.ExtraAdder(),
         _without_noise,
+        mask_fields,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     handler = logging.StreamHandler(target)
@@ -40,6 +46,7 @@ def configure(level: str, shape: str, stream: TextIO | None = None) -> None:
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                 *_last(shape, is_terminal=target.isatty()),
+                mask_line,
             ],
         )
     )
@@ -52,6 +59,26 @@ def configure(level: str, shape: str, stream: TextIO | None = None) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
+
+
+def log_crashes() -> None:
+    """From now on, errors that nothing catches end as log lines: Python's own are not masked."""
+    sys.excepthook = _crashed
+    threading.excepthook = lambda found: _crashed(
+        found.exc_type, found.exc_value or found.exc_type(), found.exc_traceback
+    )
+    sys.unraisablehook = lambda found: _crashed(
+        found.exc_type, found.exc_value or found.exc_type(), found.exc_traceback
+    )
+
+
+def _crashed(
+    kind: type[BaseException], error: BaseException, traceback: TracebackType | None
+) -> None:
+    if issubclass(kind, KeyboardInterrupt | SystemExit):
+        sys.__excepthook__(kind, error, traceback)
+        return
+    logging.getLogger("crash").critical("uncaught error", exc_info=(kind, error, traceback))
 
 
 def _without_noise(_logger: object, _method: str, line: EventDict) -> EventDict:

@@ -101,6 +101,7 @@ RECIPE = Recipe(
         "Needs nothing but the embedded cluster."
     ),
     needs="One CPU core",
+    is_builtin_code=True,
     entrypoint=("python", "-m", "worker.jobs.maze_grpo"),
     environment=(("OPENBLAS_NUM_THREADS", "1"),),
     error_rules=(_batch_divides, _keeps_one),

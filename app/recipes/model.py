@@ -78,7 +78,8 @@ class Recipe:
     """A starting config: groups of typed fields, and rules over all their values.
 
     `needs` says in words what a run asks of its cluster; `entrypoint` is the command before the
-    `key=value` arguments, as words of a shell.
+    `key=value` arguments, as words of a shell. `is_builtin_code`: a run executes only code that
+    came with Skydeck, whatever its config says.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Recipe:
     needs: str
     groups: tuple[Group, ...]
     entrypoint: tuple[str, ...]
+    is_builtin_code: bool = False
     environment: tuple[tuple[str, str], ...] = ()
     error_rules: tuple[Rule, ...] = ()
     warning_rules: tuple[Rule, ...] = ()

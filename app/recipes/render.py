@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from app.recipes.model import Recipe, Value
 
 SCRIPT = "train_job.sh"
+_JOB = "job."
 _HEAD = """\
 #!/usr/bin/env bash
 # Recipe {name}, version {version}. Wants SKYDECK_RUN_ID and SKYDECK_RUN_DIR in its environment.
@@ -41,7 +42,9 @@ def render(recipe: Recipe, values: Mapping[str, Value]) -> Rendered:
 def _script(recipe: Recipe, values: Mapping[str, Value]) -> str:
     head = _HEAD.format(name=recipe.name, version=recipe.version)
     exports = "".join(f"export {name}={shlex.quote(v)}\n" for name, v in recipe.environment)
-    arguments = [f"{key}={argument(values[key])}" for key in recipe.fields()]
+    # Keys of the job are ours, not the trainer's.
+    keys = [key for key in recipe.fields() if not key.startswith(_JOB)]
+    arguments = [f"{key}={argument(values[key])}" for key in keys]
     lines = [
         "exec " + shlex.join(recipe.entrypoint),
         '  trainer.run_name="$SKYDECK_RUN_ID"',

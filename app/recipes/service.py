@@ -7,11 +7,13 @@ from typing import Any
 from app.errors import Invalid, NotFound, Problem
 from app.recipes import render as rendering
 from app.recipes import validate as checks
+from app.recipes.common import SECRETS, normal, secret_names, with_common
 from app.recipes.embedded_maze_grpo import RECIPE as EMBEDDED_MAZE_GRPO
 from app.recipes.model import Findings, Recipe, Value
 from app.recipes.numbers import find_whole_number, is_finite
 
 __all__ = [
+    "SECRETS",
     "find_whole_number",
     "flatten",
     "get",
@@ -20,11 +22,12 @@ __all__ = [
     "read_texts",
     "render",
     "resolve",
+    "secret_names",
     "validate",
     "version_of",
 ]
 
-_RECIPES = {recipe.name: recipe for recipe in (EMBEDDED_MAZE_GRPO,)}
+_RECIPES = {recipe.name: with_common(recipe) for recipe in (EMBEDDED_MAZE_GRPO,)}
 _FLAT_TEXT_LENGTH = 500
 _KEY_LENGTH = 300
 
@@ -59,7 +62,7 @@ def resolve(name: str, config: Mapping[str, Any]) -> dict[str, Value]:
     findings = checks.validate(recipe, config)
     if not findings.ok:
         raise Invalid(f"the config does not fit {name}", problems(findings))
-    return checks.complete(recipe, config)
+    return normal(checks.complete(recipe, config))
 
 
 def problems(findings: Findings) -> list[Problem]:

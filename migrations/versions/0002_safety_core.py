@@ -227,6 +227,12 @@ def upgrade() -> None:
             sa.Column("shows_secrets", sa.Boolean(), nullable=False, server_default=sa.false())
         )
 
+    with op.batch_alter_table("log_stream", schema=None) as batch_op:
+        batch_op.add_column(
+            sa.Column("read_bytes", sa.BigInteger(), nullable=False, server_default="0")
+        )
+    op.execute("UPDATE log_stream SET read_bytes = n_bytes")
+
     # Both gain columns that old rows have no value for; people sign in again.
     op.execute("DELETE FROM sign_in_link")
     op.execute("DELETE FROM user_session")

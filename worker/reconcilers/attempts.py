@@ -5,7 +5,7 @@ second submit finds the first one's job. The run itself ends only when its log i
 last byte, so that whoever waits for `succeeded` then reads final numbers.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -31,13 +31,17 @@ from app.models import (
 )
 from app.ray.errors import RayError, RayRefused
 from app.ray.gateway import JobInfo, JobStatus, RayGateway
+from app.runs import policy
 from app.runs.states import ATTEMPT_ENDED, ENDED
+from app.secrets import service as secrets
+from app.secrets.crypto import KeyMissing
 from worker.reconciler import Reconciler
 from worker.reconcilers import conditions, failures
 from worker.reconcilers.admission import find_wait
 from worker.reconcilers.failures import Refusal
 from worker.reconcilers.gateways import Gateways
 from worker.reconcilers.job import job_of, submission_id, write_files
+from worker.reconcilers.job_secrets import JobSecrets, load_secrets
 from worker.reconcilers.logs import LOG_WAIT
 from worker.reconcilers.moves import move, move_attempt
 
@@ -63,6 +67,7 @@ class Subject:
     run: Run
     attempt: Attempt | None = None
     cluster: tuple[ClusterKind, str] | None = None
+    secrets: JobSecrets = field(default_factory=JobSecrets)
 
     @property
     def wants_stop(self) -> bool:
@@ -104,7 +109,9 @@ class AttemptsReconciler(Reconciler[Subject, Sighting]):
         attempt = await _newest_attempt(session, run)
         if attempt is None or attempt.status in ATTEMPT_ENDED or run.cluster is None:
             return Subject(run)
-        return Subject(run, attempt, (run.cluster.kind, run.cluster.address))
+        is_submitting = attempt.status is AttemptStatus.SUBMITTING
+        found = await load_secrets(session, run, is_submitting=is_submitting)
+        return Subject(run, attempt, (run.cluster.kind, run.cluster.address), found)
 
     async def observe(self, subject: Subject) -> Sighting:
         if subject.attempt is None or subject.cluster is None:
@@ -112,10 +119,12 @@ class AttemptsReconciler(Reconciler[Subject, Sighting]):
         try:
             gateway = self._gateways.get(*subject.cluster)
             if subject.is_submitting and not subject.wants_stop:
-                return await _submit(gateway, subject.run, subject.attempt, self._runs_dir)
-            return await _look(gateway, subject, subject.attempt.submission_id)
+                found = await _submit(gateway, subject, subject.attempt, self._runs_dir)
+            else:
+                found = await _look(gateway, subject, subject.attempt.submission_id)
         except RayError as trouble:
-            return Sighting(trouble=trouble)
+            found = Sighting(trouble=trouble)
+        return _masked(found, subject.secrets)
 
     async def apply(
         self, session: WriteSession, subject: Subject, observed: Sighting, *, now: datetime
@@ -129,6 +138,8 @@ class AttemptsReconciler(Reconciler[Subject, Sighting]):
         assert attempt is not None
         if attempt.status not in ATTEMPT_ENDED:
             self._note_trouble(run, observed, now)
+            if subject.is_submitting and observed.job is not None:
+                await secrets.note_use(session, subject.secrets.ids, now)
             _follow(session, run, attempt, subject=subject, observed=observed, now=now)
         if attempt.status in ATTEMPT_ENDED and await _log_is_done(session, attempt, now):
             await _end(session, run, attempt, now)
@@ -138,6 +149,11 @@ class AttemptsReconciler(Reconciler[Subject, Sighting]):
     async def _admit(self, session: WriteSession, run: Run, now: datetime) -> datetime | None:
         if run.desired_status is DesiredStatus.STOP:
             move(session, run, RunStatus.STOPPED, at=now, reason="stopped_while_queued")
+            return None
+        found = await _barriers(session, run)
+        if found:
+            message = f"{found[0].message}: {found[0].fix}"
+            move(session, run, RunStatus.FAILED, at=now, reason="not_allowed", message=message)
             return None
         wait = await find_wait(session, run)
         if wait is not None:
@@ -155,10 +171,29 @@ class AttemptsReconciler(Reconciler[Subject, Sighting]):
             conditions.raise_condition(run, conditions.UNREACHABLE, message, at=now)
 
 
-async def _submit(gateway: RayGateway, run: Run, attempt: Attempt, runs_dir: Path) -> Sighting:
+async def _barriers(session: WriteSession, run: Run) -> list[policy.Barrier]:
+    """What its cluster's administrator does not allow (any more), but for an embedded one's rest.
+
+    While that is off, runs wait: they were allowed, and it may come back.
+    """
+    await session.refresh(run, ["config", "cluster"])
+    if run.cluster is None:
+        return []
+    found = policy.barriers(run.cluster, run.config.recipe, run.config.values)
+    return [barrier for barrier in found if barrier.rule != policy.EMBEDDED_OFF]
+
+
+async def _submit(
+    gateway: RayGateway, subject: Subject, attempt: Attempt, runs_dir: Path
+) -> Sighting:
     """Only the submit itself can be refused; every other error of Ray leaves things open."""
+    if subject.secrets.refusal is not None:
+        return await _unless_there(gateway, attempt, subject.secrets.refusal)
     try:
-        job = job_of(run, attempt, runs_dir)
+        job = job_of(subject.run, attempt, runs_dir)
+        given = subject.secrets.environment()
+    except KeyMissing as error:
+        return await _unless_there(gateway, attempt, failures.no_secrets(error))
     except (SkydeckError, KeyError, TypeError, ValueError) as error:
         return await _unless_there(gateway, attempt, failures.not_built(error))
     try:
@@ -170,12 +205,23 @@ async def _submit(gateway: RayGateway, run: Run, attempt: Attempt, runs_dir: Pat
         found = await gateway.submit(
             submission_id=job.submission_id,
             entrypoint=job.entrypoint,
-            env_vars=job.environment,
+            # Ours last: no secret can take their names.
+            env_vars={**given, **job.environment},
             metadata=job.metadata,
         )
     except RayRefused as refusal:
         return Sighting(refusal=failures.refused_by_ray(refusal))
     return Sighting(job=found, session=session)
+
+
+def _masked(found: Sighting, known: JobSecrets) -> Sighting:
+    """What Ray said, without secrets: it quotes the log, and a job's environment if that fails."""
+    return Sighting(
+        job=known.mask_job(found.job),
+        session=found.session,
+        refusal=known.mask_refusal(found.refusal),
+        trouble=known.mask_trouble(found.trouble),
+    )
 
 
 async def _unless_there(gateway: RayGateway, attempt: Attempt, refusal: Refusal) -> Sighting:

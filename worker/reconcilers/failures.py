@@ -10,6 +10,7 @@ from app.logs.parsers.diagnosis import Failure, FailureClass, diagnose
 from app.logs.parsers.records import storable
 from app.ray.errors import JobIdTaken, RayRefused
 from app.ray.gateway import JobInfo
+from app.secrets.masking import Masker
 
 _RESUME = "Resume the run: it goes on from its newest checkpoint."
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -43,6 +44,27 @@ def not_built(error: Exception) -> Refusal:
     message = f"The job could not be made from the run's configuration: {said}"
     hint = "Launch a new run from the recipes that this version offers."
     return Refusal(_failure(FailureClass.CONFIG_ERROR, message, [], hint))
+
+
+def no_secrets(error: SkydeckError) -> Refusal:
+    """The job's secrets cannot be read now: a key is missing."""
+    hint = "An administrator restores the key file; `skydeck doctor` says which. Then resume."
+    return Refusal(_failure("secret_unreadable", error.message, [], hint))
+
+
+def not_allowed(message: str, hint: str) -> Refusal:
+    """What was allowed at the launch is allowed no more."""
+    return Refusal(_failure("not_allowed", message, [], hint), is_final=True)
+
+
+def masked(failure: dict[str, Any], masker: Masker) -> dict[str, Any]:
+    """The failure without any secret: Ray's words may quote a log, or a job's environment."""
+    return {
+        key: [masker.text(line) for line in value]
+        if isinstance(value, list)
+        else masker.text(str(value))
+        for key, value in failure.items()
+    }
 
 
 def not_written(folder: Path, error: OSError) -> Refusal:

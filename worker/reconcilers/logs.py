@@ -1,7 +1,8 @@
 """Follows the log of an attempt, and stores in one transaction all that a piece of it says.
 
 The bytes, the metric points, the evaluations, the run's progress, the parser's state and the
-offset move together: a kill at any instant repeats nothing and skips nothing.
+offset move together: a kill at any instant repeats nothing and skips nothing. Secrets are masked
+before anything else sees the bytes; the offset is that of the file.
 """
 
 import asyncio
@@ -18,6 +19,8 @@ from app.metrics import service as metrics
 from app.models import Attempt, LogStream, Run, TrainingEvaluation
 from app.ray.head_state import read_head_state
 from app.ray.logs import job_log_path, read_log_file
+from app.secrets import service as secrets
+from app.secrets.masking import Masker
 from worker.reconciler import Reconciler
 from worker.reconcilers import conditions
 from worker.reconcilers.dumps import Evaluation
@@ -43,6 +46,7 @@ class Subject:
     path: Path | None
     offset: int
     follower: Follower
+    masker: Masker
     ended_at: datetime | None
     has_run: bool
 
@@ -53,14 +57,19 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One look at a log. `is_at_end`: nothing more was there, though the job has ended.
+    """One look at a log, at `read_bytes` more of the file.
 
-    `is_found`: there was a file.
+    `is_at_end`: nothing more was there, though the job has ended. `is_found`: there was a file.
+    `is_rest`: the job has ended with what looks like the beginning of a secret. `is_behind`: more
+    was there than one turn takes.
     """
 
     reading: Reading
-    is_at_end: bool
+    read_bytes: int = 0
+    is_at_end: bool = False
     is_found: bool = True
+    is_rest: bool = False
+    is_behind: bool = False
 
 
 class LogsReconciler(Reconciler[Subject, Turn]):
@@ -83,37 +92,41 @@ class LogsReconciler(Reconciler[Subject, Turn]):
         return Subject(
             stream_id=stream.id,
             path=find_log(self._home, attempt.ray_session, attempt.submission_id),
-            offset=stream.n_bytes,
+            offset=stream.read_bytes,
             follower=Follower(self._runs_dir / run.slug, stream.parser),
+            masker=await secrets.masker(session, [run.project_id]),
             ended_at=attempt.ended_at,
             has_run=attempt.started_at is not None,
         )
 
     async def observe(self, subject: Subject) -> Turn:
+        # Room for a whole secret, whatever it is encoded in.
+        limit = max(self._turn_bytes, 2 * subject.masker.longest)
         found = None
         if subject.path is not None:
-            found = await read_log_file(subject.path, offset=subject.offset, limit=self._turn_bytes)
+            found = await read_log_file(subject.path, offset=subject.offset, limit=limit)
         data = found or b""
         # `ended_at` was loaded before the file was read, so nothing there means the end.
         if not data and subject.ended_at is not None:
             reading = subject.follower.finish()
             return Turn(reading, is_at_end=True, is_found=found is not None)
-        return Turn(await asyncio.to_thread(subject.follower.feed, data), is_at_end=False)
+        return await asyncio.to_thread(_take, subject, data, limit)
 
     async def apply(
         self, session: WriteSession, subject: Subject, observed: Turn, *, now: datetime
     ) -> datetime | None:
         stream = await session.get_one(LogStream, subject.stream_id)
+        if observed.is_rest and subject.ended_at and now < subject.ended_at + SETTLE:
+            return now + self._poll
         if not observed.is_at_end:
-            if observed.reading.data:
-                await _store(session, stream, observed.reading, now)
-            is_behind = len(observed.reading.data) == self._turn_bytes
-            return now if is_behind else now + self._poll
+            if observed.read_bytes:
+                await _store(session, stream, observed, subject.masker, now=now)
+            return now if observed.is_behind else now + self._poll
         assert subject.ended_at is not None
         is_there = observed.is_found or subject.may_have_none
         if now < subject.ended_at + (SETTLE if is_there else LOG_WAIT):
             return now + self._poll
-        await _store(session, stream, observed.reading, now)
+        await _store(session, stream, observed, subject.masker, now=now)
         stream.is_complete = True
         if not is_there:
             await _say_lost(session, stream, now)
@@ -131,16 +144,37 @@ def find_log(home: Path, session_name: str | None, submission_id: str) -> Path |
     return next((job_log_path(folder, submission_id) for folder in ended), None)
 
 
-async def _store(session: WriteSession, stream: LogStream, reading: Reading, now: datetime) -> None:
-    reading = replace(reading, evaluations=await _unknown(session, stream, reading.evaluations))
+def _take(subject: Subject, data: bytes, limit: int) -> Turn:
+    """Masks and reads what can be decided on; a tail that may go on as a secret stays unread."""
+    is_full = len(data) == limit
+    masked = subject.masker.feed(data, is_end=False)
+    # Nothing can be decided, and nothing more will come that could help.
+    is_rest = bool(data) and not masked.consumed and (is_full or subject.ended_at is not None)
+    if is_rest:
+        masked = subject.masker.feed(data, is_end=True)
+    return Turn(
+        subject.follower.feed(masked.data),
+        read_bytes=masked.consumed,
+        is_rest=is_rest and not is_full,
+        is_behind=is_full,
+    )
+
+
+async def _store(
+    session: WriteSession, stream: LogStream, turn: Turn, masker: Masker, *, now: datetime
+) -> None:
+    found = await _unknown(session, stream, turn.reading.evaluations)
+    reading = replace(turn.reading, evaluations=found)
     await logs.append(session, stream, reading.data)
+    stream.read_bytes += turn.read_bytes
     stream.parser, stream.updated_at = reading.state, now
     points = reading.points(now=now)
     await metrics.ingest(session, stream.run_id, stream.attempt_number, points)
-    session.add_all(
-        evaluation.row(stream.run_id, stream.attempt_number, now=now)
-        for evaluation in reading.evaluations
-    )
+    for evaluation in reading.evaluations:
+        row = evaluation.row(stream.run_id, stream.attempt_number, now=now)
+        # Both come from what the job wrote, and not from its log.
+        row.env_id, row.path = masker.text(row.env_id), masker.text(row.path)
+        session.add(row)
     run = await session.get_one(Run, stream.run_id)
     reading.progress.put(run, now=now)
 
@@ -148,7 +182,7 @@ async def _store(session: WriteSession, stream: LogStream, reading: Reading, now
 async def _say_lost(session: WriteSession, stream: LogStream, now: datetime) -> None:
     message = (
         f"The log of attempt {stream.attempt_number} was not found: it went with its Ray head, or "
-        f"lies on another machine. The first {stream.n_bytes:,} bytes are stored."
+        f"lies on another machine. The first {stream.read_bytes:,} bytes are stored."
     )
     # The run's own reconciler writes conditions, too.
     await session.flush()

@@ -1,0 +1,74 @@
+"""What a cluster may be asked to run, by what its administrator agreed to. Pure.
+
+Looked at twice: when a run is launched, and by the worker before anything is started.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.clusters.service import is_off
+from app.errors import NotFound
+from app.models import Cluster, ClusterKind
+from app.recipes import service as recipes
+
+CLUSTER = "cluster"
+EMBEDDED_OFF = "embedded_off"
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """Why a run may not start. `field` is what is blamed; `rule` a stable id; `fix` what to do."""
+
+    field: str
+    rule: str
+    message: str
+    fix: str
+
+
+def barriers(cluster: Cluster, recipe: str, values: Mapping[str, Any]) -> list[Barrier]:
+    """All that keeps a config of this recipe from running on the cluster; empty: nothing does."""
+    found = [_off(cluster), _member_code(cluster, recipe), _shown_secrets(cluster, values)]
+    return [barrier for barrier in found if barrier is not None]
+
+
+def _off(cluster: Cluster) -> Barrier | None:
+    if not is_off(cluster):
+        return None
+    return Barrier(
+        CLUSTER,
+        EMBEDDED_OFF,
+        f"cluster {cluster.name} is off: {cluster.message}",
+        "choose another cluster, or set SKYDECK_EMBEDDED_CLUSTER=on and start `skydeck up` again",
+    )
+
+
+def _member_code(cluster: Cluster, recipe: str) -> Barrier | None:
+    if cluster.kind is not ClusterKind.EMBEDDED or cluster.runs_member_code:
+        return None
+    try:
+        if recipes.get(recipe).is_builtin_code:
+            return None
+    except NotFound:
+        # An upgrade dropped it: there is nothing to run, which is said where the job is made.
+        return None
+    return Barrier(
+        CLUSTER,
+        "member_code",
+        f"recipe {recipe} runs code of its own, and cluster {cluster.name} runs as the service's "
+        "user: it takes built-in recipes only",
+        "choose another cluster, or ask an administrator to allow it on the clusters page",
+    )
+
+
+def _shown_secrets(cluster: Cluster, values: Mapping[str, Any]) -> Barrier | None:
+    names = recipes.secret_names(values)
+    if not names or cluster.shows_secrets:
+        return None
+    return Barrier(
+        recipes.SECRETS,
+        "shows_secrets",
+        f"{', '.join(names)} would be in the job's environment, which Ray shows to everybody who "
+        f"reaches cluster {cluster.name}",
+        "ask an administrator to accept that on the clusters page, or launch without secrets",
+    )

@@ -1,0 +1,111 @@
+"""Queries on secrets, and on who uses them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, cast
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, CursorResult, and_, delete, exists, func, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.models import Attempt, ConfigValue, LogStream, Run, Secret
+from app.runs.states import ATTEMPT_ENDED
+from app.secrets.vault import RETIRED
+
+
+async def find(session: AsyncSession, project_id: UUID | None, name: str) -> Secret | None:
+    """`project_id` None: a secret of the site. Locked until the transaction ends."""
+    query = select(Secret).where(_in(project_id), Secret.name == name)
+    return await session.scalar(query.with_for_update())
+
+
+async def list_current(session: AsyncSession, project_id: UUID | None) -> Sequence[Secret]:
+    """By name, without those that are only kept for masking."""
+    query = select(Secret).where(_in(project_id), Secret.name.not_like(f"%{RETIRED}%"))
+    return (await session.scalars(query.order_by(Secret.name))).all()
+
+
+async def list_named(
+    session: AsyncSession, project_id: UUID, names: Sequence[str]
+) -> Sequence[Secret]:
+    query = select(Secret).where(Secret.project_id == project_id, Secret.name.in_(names))
+    return (await session.scalars(query.order_by(Secret.name))).all()
+
+
+async def list_known(session: AsyncSession, project_ids: Sequence[UUID]) -> Sequence[Secret]:
+    """All secrets of these projects and of the site, those kept for masking too."""
+    place = or_(Secret.project_id.is_(None), Secret.project_id.in_(project_ids))
+    return (await session.scalars(select(Secret).where(place).order_by(Secret.id))).all()
+
+
+async def list_retired(session: AsyncSession) -> Sequence[Secret]:
+    query = select(Secret).where(Secret.name.like(f"%{RETIRED}%")).order_by(Secret.id)
+    return (await session.scalars(query)).all()
+
+
+async def references(session: AsyncSession, project_id: UUID, key: str) -> list[tuple[str, int]]:
+    """The different texts of a config key in a project, each with its number of configs."""
+    query = (
+        select(ConfigValue.text, func.count(Run.config_id.distinct()))
+        .join(Run, Run.id == ConfigValue.run_id)
+        .where(Run.project_id == project_id, ConfigValue.key == key, ConfigValue.text != "")
+        .group_by(ConfigValue.text)
+    )
+    return [(row[0], row[1]) for row in await session.execute(query)]
+
+
+async def may_still_be_printed(
+    session: AsyncSession, project_id: UUID | None, since: datetime | None = None
+) -> bool:
+    """Whether a job may still print a value of this project, or of the site.
+
+    With `since`: a job that was started before it.
+    """
+    place = Run.project_id == project_id if project_id is not None else Run.id.is_not(None)
+    goes_on = or_(
+        Attempt.status.not_in(ATTEMPT_ENDED),
+        exists().where(and_(LogStream.attempt_id == Attempt.id, LogStream.is_complete.is_(False))),
+    )
+    query = select(Attempt.id).join(Run, Run.id == Attempt.run_id).where(place, goes_on)
+    if since is not None:
+        query = query.where(Attempt.created_at <= since)
+    return await session.scalar(query.limit(1)) is not None
+
+
+async def remove(session: AsyncSession, row: Secret) -> None:
+    await session.execute(delete(Secret).where(Secret.id == row.id))
+
+
+async def note_use(session: AsyncSession, ids: Sequence[UUID], at: datetime) -> None:
+    await session.execute(update(Secret).where(Secret.id.in_(ids)).values(last_used_at=at))
+
+
+async def count_by_key(session: AsyncSession) -> dict[str, int]:
+    """Numbers of secrets by the id of the key that they are encrypted with."""
+    query = select(Secret.key_id, func.count()).group_by(Secret.key_id)
+    return {row[0]: row[1] for row in await session.execute(query)}
+
+
+async def list_under_other_keys(
+    session: AsyncSession, key_id: str, *, after: UUID | None, limit: int
+) -> Sequence[Secret]:
+    """By id, those that are encrypted with any key but this one."""
+    query = select(Secret).where(Secret.key_id != key_id).order_by(Secret.id).limit(limit)
+    if after is not None:
+        query = query.where(Secret.id > after)
+    return (await session.scalars(query)).all()
+
+
+async def replace_text(session: AsyncSession, row: Secret, *, ciphertext: str, key_id: str) -> bool:
+    """False if somebody set the secret in between; nothing is changed then."""
+    change = (
+        update(Secret)
+        .where(Secret.id == row.id, Secret.ciphertext == row.ciphertext)
+        .values(ciphertext=ciphertext, key_id=key_id)
+    )
+    found = await session.execute(change, execution_options={"synchronize_session": False})
+    return cast(CursorResult[Any], found).rowcount == 1
+
+
+def _in(project_id: UUID | None) -> ColumnElement[bool]:
+    return Secret.project_id.is_(None) if project_id is None else Secret.project_id == project_id
