@@ -6,8 +6,11 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from app import __version__, api, web
+from app.access.coverage import require_guards
+from app.access.denials import DenialLog
 from app.access.limits import RequestCounter
 from app.db import Database
+from app.secrets.vault import attach
 from app.settings import Settings
 
 
@@ -15,6 +18,7 @@ def create_app(settings: Settings, database: Database | None = None) -> FastAPI:
     """Builds the application; a database that is handed in is not closed by it."""
     own = database is None
     opened = database or Database(settings.url)
+    attach(opened, settings.secret_keys)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -33,6 +37,8 @@ def create_app(settings: Settings, database: Database | None = None) -> FastAPI:
     app.state.settings = settings
     app.state.database = opened
     app.state.request_counter = RequestCounter()
+    app.add_middleware(DenialLog)
     api.install(app)
     web.install(app)
+    require_guards(app)
     return app

@@ -1,22 +1,23 @@
 """What every route declares: the permission it needs, and the object its address names.
 
-`app.api.deps` and `app.web.deps` make dependencies of it; a test finds one on each route.
+`app.api.deps` and `app.web.deps` make dependencies of it; `app.access.coverage` refuses to start
+with a route that has none.
 """
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from fastapi import Request
 
-from app.access import service
+from app.access import denials, service
+from app.access.denials import Denial
 from app.access.permissions import Permission
 from app.access.principal import Origin, Principal
 from app.access.service import ObjectKind
-from app.audit import service as audit
-from app.audit.actions import Action
 from app.audit.service import Target
 from app.db import Database
 from app.errors import Forbidden, NotFound
-from app.models import AuditOutcome
 
 _ADDRESS_LENGTH = 64
 
@@ -35,38 +36,39 @@ class Guard:
             return []
         path = request.path_params
         named = path.get(f"{self.kind}_id", path.get("slug"))
-        return [named] if named is not None else request.query_params.getlist(self.kind)
+        given = [named] if named is not None else request.query_params.getlist(self.kind)
+        return [slug for slug in given if slug]
 
-    async def admit(self, request: Request, database: Database, principal: Principal) -> None:
-        """Raises `Forbidden` or `NotFound`, and then writes the attempt into the audit log."""
-        slugs = self.slugs(request)
+    async def check(self, request: Request, database: Database, principal: Principal) -> None:
+        """Raises `Forbidden` or `NotFound`."""
+        async with database.read() as session:
+            await service.check(
+                session, principal, self.permission, kind=self.kind, slugs=self.slugs(request)
+            )
+
+    @asynccontextmanager
+    async def admitted(
+        self, request: Request, database: Database, principal: Principal
+    ) -> AsyncIterator[None]:
+        """Checks, and notes for the audit log what this or the route itself then refuses.
+
+        A route refuses by `Principal.require` what only its body or query names.
+        """
         try:
-            async with database.read() as session:
-                await service.check(
-                    session, principal, self.permission, kind=self.kind, slugs=slugs
-                )
+            await self.check(request, database, principal)
+            yield
         except Forbidden:
-            await self._record(request, database, principal, slugs)
+            self._note(request, principal)
             raise
         except NotFound as error:
             if error.is_hidden:
-                await self._record(request, database, principal, slugs)
+                self._note(request, principal)
             raise
 
-    async def _record(
-        self, request: Request, database: Database, principal: Principal, slugs: list[str]
-    ) -> None:
-        target = Target(self.kind or "site", ", ".join(slugs))
+    def _note(self, request: Request, principal: Principal) -> None:
+        target = Target(self.kind or "site", ", ".join(self.slugs(request)))
         details = {"method": request.method, "path": request.url.path, "needs": self.permission}
-        async with database.write() as session:
-            audit.record(
-                session,
-                principal.actor,
-                Action.ACCESS,
-                target,
-                outcome=AuditOutcome.DENIED,
-                details=details,
-            )
+        denials.note(request.scope, Denial(principal.actor, target, details))
 
 
 def origin_of(request: Request) -> Origin:

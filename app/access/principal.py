@@ -68,7 +68,11 @@ class Principal:
         if permission not in OF_SCOPE[self.scope]:
             return False
         if permission is Permission.ACCOUNT:
-            return self.user_id is not None
+            # One bound to a project could else make itself one that is not.
+            if self.only_project_id is not None:
+                return False
+            # A token of the service's machine makes and ends tokens, as a person does.
+            return self.user_id is not None or self.is_site_admin
         if permission is Permission.ADMINISTER:
             return self.is_site_admin and self.only_project_id is None
         projects = self.projects(permission)
@@ -107,7 +111,7 @@ class Principal:
             needed = next(scope for scope in Scope if permission in OF_SCOPE[scope])
             return f"this needs a token of scope {needed}, yours has {self.scope}"
         if permission is Permission.ACCOUNT:
-            return "this belongs to a person's account; this token was made for no person"
+            return "this belongs to a person's account; this token is not for all of one"
         if permission is Permission.ADMINISTER:
             return "this needs an administrator of the site"
         return f"this needs {_NEEDED[permission]} of the project"

@@ -1,10 +1,11 @@
 """Queries that rights are decided by."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
@@ -26,8 +27,36 @@ _PLACES: dict[ObjectKind, tuple[InstrumentedAttribute[str], InstrumentedAttribut
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """A project that a person can see, and their role in it."""
+
+    project_id: UUID
+    slug: str
+    name: str
+    role: Role
+
+
+async def memberships_of(session: AsyncSession, user_id: UUID) -> list[Membership]:
+    """The projects of a person, by name."""
+    query = (
+        select(Project.id, Project.slug, Project.name, ProjectMember.role)
+        .join(ProjectMember, ProjectMember.project_id == Project.id)
+        .where(ProjectMember.user_id == user_id)
+        .order_by(func.lower(Project.name), Project.id)
+    )
+    return [Membership(*row) for row in await session.execute(query)]
+
+
+async def all_projects(session: AsyncSession) -> list[Membership]:
+    """Every project, as an administrator of the site sees it, by name."""
+    query = select(Project.id, Project.slug, Project.name)
+    rows = await session.execute(query.order_by(func.lower(Project.name), Project.id))
+    return [Membership(*row, Role.ADMINISTRATOR) for row in rows]
+
+
 async def roles_of(session: AsyncSession, user_id: UUID) -> dict[UUID, Role]:
-    """The memberships of a person, by project."""
+    """The roles of a person, by project."""
     query = select(ProjectMember.project_id, ProjectMember.role).where(
         ProjectMember.user_id == user_id
     )

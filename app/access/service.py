@@ -7,19 +7,28 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.access import repository
 from app.access.permissions import Permission, Scope
 from app.access.principal import Actor, Origin, Principal
-from app.access.repository import ObjectKind
+from app.access.repository import Membership, ObjectKind
 from app.errors import NotFound
 from app.models import ApiToken, User
 
-__all__ = ["ObjectKind", "check", "of_person", "of_token"]
+__all__ = ["Membership", "ObjectKind", "check", "memberships_of", "of_person", "of_token"]
 
 _NOWHERE = Origin()
 
 
-async def of_person(session: AsyncSession, user: User, origin: Origin = _NOWHERE) -> Principal:
-    """A signed-in person with their memberships."""
+async def memberships_of(session: AsyncSession, user: User) -> Sequence[Membership]:
+    """The projects that a person can see, by name: all of them for administrators of the site."""
+    if user.is_admin:
+        return await repository.all_projects(session)
+    return await repository.memberships_of(session, user.id)
+
+
+def of_person(
+    user: User, memberships: Sequence[Membership], origin: Origin = _NOWHERE
+) -> Principal:
+    """A signed-in person."""
     actor = Actor.at(origin, name=user.name, key=f"user:{user.id}")
-    roles = {} if user.is_admin else await repository.roles_of(session, user.id)
+    roles = {} if user.is_admin else {each.project_id: each.role for each in memberships}
     return Principal(actor=actor, user_id=user.id, is_site_admin=user.is_admin, roles=roles)
 
 

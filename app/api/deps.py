@@ -13,6 +13,7 @@ from app.access import service as access
 from app.access.guard import Guard, origin_of
 from app.access.permissions import Permission
 from app.access.principal import Principal
+from app.access.service import ObjectKind
 from app.clock import utcnow
 from app.db import Database, ReadSession, WriteSession
 from app.errors import NotSignedIn
@@ -48,18 +49,26 @@ class ApiGuard(Guard):
         request: Request,
         database: Store,
         credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
-    ) -> Principal:
-        """Raises `NotSignedIn` without a valid token, else as `Guard.admit` does."""
+    ) -> AsyncIterator[Principal]:
+        """Raises `NotSignedIn` without a valid token, else as `Guard.admitted` does."""
         if credentials is None:
             raise NotSignedIn("send the header `Authorization: Bearer <token>`")
         principal = await _principal(request, database, credentials.credentials)
-        await self.admit(request, database, principal)
-        return principal
+        async with self.admitted(request, database, principal):
+            yield principal
 
 
 Reader = Annotated[Principal, Depends(ApiGuard(Permission.READ))]
+"""Whoever is known. A list is narrowed to what they may read."""
 Writer = Annotated[Principal, Depends(ApiGuard(Permission.WRITE))]
+"""Who may write somewhere. The project that a body names is checked by the route."""
 Admin = Annotated[Principal, Depends(ApiGuard(Permission.ADMINISTER))]
+RunReader = Annotated[Principal, Depends(ApiGuard(Permission.READ, ObjectKind.RUN))]
+RunWriter = Annotated[Principal, Depends(ApiGuard(Permission.WRITE, ObjectKind.RUN))]
+ExperimentReader = Annotated[Principal, Depends(ApiGuard(Permission.READ, ObjectKind.EXPERIMENT))]
+ExperimentWriter = Annotated[Principal, Depends(ApiGuard(Permission.WRITE, ObjectKind.EXPERIMENT))]
+ProjectReader = Annotated[Principal, Depends(ApiGuard(Permission.READ, ObjectKind.PROJECT))]
+ProjectManager = Annotated[Principal, Depends(ApiGuard(Permission.MANAGE, ObjectKind.PROJECT))]
 
 
 async def _principal(request: Request, database: Database, secret: str) -> Principal:

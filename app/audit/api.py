@@ -14,8 +14,8 @@ from app.audit import service
 from app.audit.actions import Action
 from app.audit.schemas import AuditAnswer
 from app.audit.times import in_range
-from app.experiments import service as experiments
 from app.models import AuditOutcome
+from app.projects import service as projects
 
 router = APIRouter(tags=["administration"])
 
@@ -44,7 +44,7 @@ async def list_audit(
     those of the projects that the caller administers."""
     project_ids = caller.projects(Permission.MANAGE)
     if project is not None:
-        project_ids = frozenset({(await experiments.get_project(session, project)).id})
+        project_ids = frozenset({(await projects.get(session, project)).id})
     chosen = service.Filter.by(
         actor or "",
         action=action,

@@ -17,8 +17,8 @@ from app.audit.contexts import Asked, AuditPage
 from app.audit.export import Format, Writer
 from app.db import Database
 from app.errors import Invalid
-from app.experiments import service as experiments
 from app.models import AuditOutcome
+from app.projects import service as projects
 from app.web.deps import PageGuard, Store, Viewer
 from app.web.paging import Cursor, pager
 from app.web.templating import page
@@ -95,7 +95,7 @@ async def export_project(
 
 async def _project_ids(store: Database, slug: str) -> Collection[UUID]:
     async with store.read() as session:
-        return frozenset({(await experiments.get_project(session, slug)).id})
+        return frozenset({(await projects.get(session, slug)).id})
 
 
 async def _page(

@@ -10,7 +10,7 @@ from app.clusters.contexts import ClusterCard, ClustersPage, NodeRow
 from app.models import Cluster
 from app.runs import service as runs
 from app.web.cluster_line import cluster_line
-from app.web.deps import SignedIn, Store
+from app.web.deps import Reader, Store
 from app.web.htmx import HtmxRequest
 from app.web.templating import fragment, page
 
@@ -19,7 +19,7 @@ router = APIRouter()
 
 @router.get("/clusters")
 async def list_clusters(
-    request: Request, store: Store, htmx: HtmxRequest, _viewer: SignedIn
+    request: Request, store: Store, htmx: HtmxRequest, _viewer: Reader
 ) -> HTMLResponse:
     async with store.read() as session:
         found = await service.list_all(session)

@@ -1,26 +1,23 @@
-"""Queries on projects, experiments and configs."""
+"""Queries on experiments and configs. Experiments come with their project."""
 
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import joinedload
 
-from app.models import Config, Experiment, Project
-
-
-async def find_project(session: AsyncSession, slug: str) -> Project | None:
-    return await session.scalar(select(Project).where(Project.slug == slug))
+from app.models import Config, Experiment
 
 
 async def find_by_slug(session: AsyncSession, slug: str) -> Experiment | None:
-    return await session.scalar(select(Experiment).where(Experiment.slug == slug))
+    return await session.scalar(_placed().where(Experiment.slug == slug))
 
 
 async def find_by_name(session: AsyncSession, project_id: UUID, name: str) -> Experiment | None:
     """The newest experiment of that name; names may repeat."""
     query = (
-        select(Experiment)
+        _placed()
         .where(Experiment.project_id == project_id, Experiment.name == name)
         .order_by(Experiment.id.desc())
         .limit(1)
@@ -29,10 +26,12 @@ async def find_by_name(session: AsyncSession, project_id: UUID, name: str) -> Ex
 
 
 async def list_before(
-    session: AsyncSession, *, before: UUID | None, limit: int
+    session: AsyncSession, *, projects: frozenset[UUID] | None, before: UUID | None, limit: int
 ) -> Sequence[Experiment]:
     """Newest first; `before` is the id of the last one already shown."""
-    query = select(Experiment).order_by(Experiment.id.desc()).limit(limit)
+    query = _placed().order_by(Experiment.id.desc()).limit(limit)
+    if projects is not None:
+        query = query.where(Experiment.project_id.in_(projects))
     if before is not None:
         query = query.where(Experiment.id < before)
     return (await session.scalars(query)).all()
@@ -53,3 +52,7 @@ async def newest_configs(
         (Config.experiment_id == newest.c.experiment_id) & (Config.version == newest.c.version),
     )
     return {config.experiment_id: config for config in await session.scalars(query)}
+
+
+def _placed() -> Select[Experiment]:
+    return select(Experiment).options(joinedload(Experiment.project, innerjoin=True))

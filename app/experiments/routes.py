@@ -3,14 +3,16 @@
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse
 
+from app.access.permissions import Permission
 from app.clock import utcnow
 from app.experiments import service
 from app.experiments.contexts import ExperimentPage, ExperimentRow, ExperimentsPage
 from app.metrics import service as metrics
 from app.models import Config, Experiment
+from app.projects import service as projects
 from app.runs import service as runs
 from app.web.cluster_line import load_of
-from app.web.deps import SignedIn, Store
+from app.web.deps import ExperimentReader, Reader, Store
 from app.web.htmx import HtmxRequest
 from app.web.paging import Cursor, pager
 from app.web.run_table import run_row
@@ -22,15 +24,22 @@ PAGE_SIZE = 50
 
 @router.get("/experiments")
 async def list_experiments(
-    request: Request, store: Store, _viewer: SignedIn, cursor: Cursor = None
+    request: Request,
+    store: Store,
+    viewer: Reader,
+    project: str = "",
+    cursor: Cursor = None,
 ) -> HTMLResponse:
     async with store.read() as session:
-        found = await service.list_page(session, limit=PAGE_SIZE, cursor=cursor)
+        shown = await projects.narrow(session, viewer.principal, project)
+        found = await service.list_page(session, projects=shown, limit=PAGE_SIZE, cursor=cursor)
         configs = await service.newest_configs(session, found.items)
         counts = await runs.count_by_experiment(session, found.items)
     context = ExperimentsPage(
         rows=[_row(row, configs.get(row.id), counts.get(row.id, 0)) for row in found.items],
-        pager=pager("/experiments", {}, cursor=cursor, next_cursor=found.next_cursor),
+        pager=pager(
+            "/experiments", {"project": project}, cursor=cursor, next_cursor=found.next_cursor
+        ),
     )
     return page(request, "experiments/list.html", context)
 
@@ -41,14 +50,20 @@ async def show_experiment(
     slug: str,
     store: Store,
     htmx: HtmxRequest,
-    _viewer: SignedIn,
+    viewer: ExperimentReader,
     cursor: Cursor = None,
 ) -> HTMLResponse:
     async with store.read() as session:
         experiment = await service.get(session, slug)
         config = await service.newest_config(session, experiment)
         counts = await runs.count_by_experiment(session, [experiment])
-        found = await runs.list_page(session, limit=PAGE_SIZE, cursor=cursor, experiment=experiment)
+        found = await runs.list_page(
+            session,
+            projects=viewer.principal.projects(Permission.READ),
+            limit=PAGE_SIZE,
+            cursor=cursor,
+            experiment=experiment,
+        )
         solved = await metrics.list_solve_counts(session, found.items)
         steps = await runs.pushed_steps(session, found.items)
         loads = await runs.loads(session)

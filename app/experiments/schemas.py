@@ -25,6 +25,7 @@ class ExperimentAnswer(Answer):
 
     id: str = Field(examples=["exp-3kq9x2vd"])
     name: str
+    project: str = Field(examples=["default"])
     hypothesis: str
     tags: list[str]
     owner: str
@@ -40,6 +41,7 @@ class ExperimentAnswer(Answer):
         return cls(
             id=experiment.slug,
             name=experiment.name,
+            project=experiment.project.slug,
             hypothesis=experiment.hypothesis,
             tags=experiment.tags,
             owner=experiment.owner,

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 
-from app.api.deps import Reader, Reading, Store
+from app.api.deps import Reading, RunReader, Store
 from app.logs import service
 from app.logs.schemas import LogAnswer
 from app.runs import service as runs
@@ -21,7 +21,7 @@ AttemptNumber = Annotated[
 @router.get("/runs/{run_id}/logs")
 async def read_log(
     run_id: str,
-    _caller: Reader,
+    _caller: RunReader,
     session: Reading,
     attempt: AttemptNumber = None,
     from_line: Annotated[
@@ -44,7 +44,11 @@ async def read_log(
     responses={200: {"content": {"text/plain": {}}, "description": "The bytes as logged"}},
 )
 async def download_log(
-    run_id: str, _caller: Reader, session: Reading, database: Store, attempt: AttemptNumber = None
+    run_id: str,
+    _caller: RunReader,
+    session: Reading,
+    database: Store,
+    attempt: AttemptNumber = None,
 ) -> StreamingResponse:
     """The whole log of an attempt so far, as the exact bytes that were logged."""
     run = await runs.get(session, run_id)

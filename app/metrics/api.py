@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request
 
 from app.api.bodies import read_body
-from app.api.deps import Reader, Reading, Store, Writer, Writing
+from app.api.deps import Reading, RunReader, RunWriter, Store, Writing
 from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
 from app.clock import utcnow
@@ -46,7 +46,7 @@ _SHAPES = {
 
 
 @router.get("/runs/{run_id}/metrics")
-async def list_metrics(run_id: str, _caller: Reader, session: Reading) -> Listing[MetricAnswer]:
+async def list_metrics(run_id: str, _caller: RunReader, session: Reading) -> Listing[MetricAnswer]:
     """Summaries of all metrics of a run, by key."""
     run = await runs.get(session, run_id)
     series = await service.list_series(session, run)
@@ -55,7 +55,7 @@ async def list_metrics(run_id: str, _caller: Reader, session: Reading) -> Listin
 
 @router.get("/series")
 async def read_series(
-    _caller: Reader,
+    _caller: RunReader,
     database: Store,
     run: Annotated[list[str], Query(min_length=1, max_length=_MANY, description="Ids of runs")],
     key: Annotated[list[str], Query(min_length=1, max_length=_MANY, description="Metric keys")],
@@ -91,7 +91,7 @@ async def read_series(
     openapi_extra={"requestBody": {"required": True, "content": _SHAPES}},
 )
 async def push_metrics(
-    run_id: str, request: Request, caller: Writer, session: Writing
+    run_id: str, request: Request, caller: RunWriter, session: Writing
 ) -> AcceptedAnswer:
     """Stores points: all of the body or, if any is wrong, none. Takes `Content-Encoding: gzip`."""
     body = await read_body(request, max_bytes=UNPACKED_BYTES)

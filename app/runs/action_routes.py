@@ -7,7 +7,7 @@ from app.errors import Conflict
 from app.runs import service, views
 from app.runs.contexts import ConfirmPage
 from app.runs.loading import load_head
-from app.web.deps import SignedIn, Store
+from app.web.deps import RunWriter, Store
 from app.web.flash import flash
 from app.web.templating import page
 
@@ -15,7 +15,7 @@ router = APIRouter()
 
 
 @router.get("/runs/{slug}/stop")
-async def ask_stop(request: Request, slug: str, store: Store, _viewer: SignedIn) -> HTMLResponse:
+async def ask_stop(request: Request, slug: str, store: Store, _viewer: RunWriter) -> HTMLResponse:
     async with store.read() as session:
         run, head = await load_head(session, slug)
     if not head.can_stop:
@@ -32,7 +32,7 @@ async def ask_stop(request: Request, slug: str, store: Store, _viewer: SignedIn)
 
 
 @router.post("/runs/{slug}/stop")
-async def stop(slug: str, store: Store, viewer: SignedIn) -> Response:
+async def stop(slug: str, store: Store, viewer: RunWriter) -> Response:
     async with store.write() as session:
         run = await service.get(session, slug)
         await service.request_stop(session, run, actor=viewer.principal.actor)
@@ -40,7 +40,7 @@ async def stop(slug: str, store: Store, viewer: SignedIn) -> Response:
 
 
 @router.post("/runs/{slug}/resume")
-async def resume(slug: str, store: Store, viewer: SignedIn) -> Response:
+async def resume(slug: str, store: Store, viewer: RunWriter) -> Response:
     async with store.write() as session:
         run = await service.get(session, slug)
         await service.request_resume(session, run, actor=viewer.principal.actor)
@@ -48,7 +48,7 @@ async def resume(slug: str, store: Store, viewer: SignedIn) -> Response:
 
 
 @router.get("/runs/{slug}/delete")
-async def ask_delete(request: Request, slug: str, store: Store, _viewer: SignedIn) -> HTMLResponse:
+async def ask_delete(request: Request, slug: str, store: Store, _viewer: RunWriter) -> HTMLResponse:
     async with store.read() as session:
         run, head = await load_head(session, slug)
     if not head.can_delete:
@@ -69,7 +69,7 @@ async def ask_delete(request: Request, slug: str, store: Store, _viewer: SignedI
 
 
 @router.post("/runs/{slug}/delete")
-async def delete(slug: str, store: Store, viewer: SignedIn) -> Response:
+async def delete(slug: str, store: Store, viewer: RunWriter) -> Response:
     async with store.write() as session:
         run = await service.get(session, slug)
         await service.delete(session, run, actor=viewer.principal.actor)
@@ -77,7 +77,7 @@ async def delete(slug: str, store: Store, viewer: SignedIn) -> Response:
 
 
 @router.post("/runs/{slug}/restore")
-async def restore(slug: str, store: Store, viewer: SignedIn) -> Response:
+async def restore(slug: str, store: Store, viewer: RunWriter) -> Response:
     async with store.write() as session:
         run = await service.get(session, slug)
         await service.restore(session, run, actor=viewer.principal.actor)

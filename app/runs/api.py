@@ -5,7 +5,19 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.api.deps import DEFAULT_LIMIT, Cursor, IdCursor, Limit, Reader, Reading, Writer, Writing
+from app.api.deps import (
+    DEFAULT_LIMIT,
+    Cursor,
+    ExperimentReader,
+    ExperimentWriter,
+    IdCursor,
+    Limit,
+    Reading,
+    RunReader,
+    RunWriter,
+    Writer,
+    Writing,
+)
 from app.api.idempotency import Idempotent
 from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
@@ -13,6 +25,7 @@ from app.errors import Invalid, Problem
 from app.experiments import service as experiments
 from app.metrics import service as metrics
 from app.models import Run
+from app.projects import service as projects
 from app.runs import service
 from app.runs.schemas import EventAnswer, ExternalRunBody, FinishBody, RunAnswer, RunBody
 from app.runs.sorting import parse_sort
@@ -25,7 +38,7 @@ HEADLINE_KEYS = (metrics.SOLVE_RATE, "eval/all/pass_at_1", "reward/avg_raw_rewar
 
 @router.post("/experiments/{experiment_id}/runs", status_code=201)
 async def create_run(
-    experiment_id: str, body: RunBody, caller: Writer, session: Writing, once: Idempotent
+    experiment_id: str, body: RunBody, caller: ExperimentWriter, session: Writing, once: Idempotent
 ) -> RunAnswer:
     """Queues a run of the experiment's newest config; a worker submits it to the cluster."""
 
@@ -50,10 +63,12 @@ async def create_external_run(
     body: ExternalRunBody, caller: Writer, session: Writing, once: Idempotent
 ) -> RunAnswer:
     """Makes a run that somebody else executes: push its metrics, then finish it."""
+    project = await projects.choose(session, caller, body.project)
 
     async def make() -> RunAnswer:
         run = await service.create_external(
             session,
+            project=project,
             name=body.name,
             actor=caller.actor,
             experiment=body.experiment,
@@ -67,7 +82,7 @@ async def create_external_run(
 
 @router.get("/runs")
 async def list_runs(
-    _caller: Reader,
+    caller: ExperimentReader,
     session: Reading,
     sort: Annotated[
         str,
@@ -80,6 +95,7 @@ async def list_runs(
     ] = "-created_at",
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
+    project: Annotated[str | None, Query(description="Only runs of this project")] = None,
     experiment: Annotated[str | None, Query(description="Only runs of this experiment")] = None,
     key: Annotated[
         list[str] | None,
@@ -89,12 +105,19 @@ async def list_runs(
         str | None, Query(alias="filter", description="Not available yet")
     ] = None,
 ) -> Listing[RunAnswer]:
-    """Runs that are not deleted. Runs without a value of the sort come last."""
+    """Runs of your projects that are not deleted; those without a value of the sort come last."""
     if filter_text:
         message = "filters are not available yet: leave `filter` out, use `sort` and `experiment`"
         raise Invalid(message, [Problem("filter", "not_available", message)])
     home = await experiments.get(session, experiment) if experiment else None
-    page = await service.list_page(session, limit=limit, cursor=cursor, sort=sort, experiment=home)
+    page = await service.list_page(
+        session,
+        projects=await projects.narrow(session, caller, project),
+        limit=limit,
+        cursor=cursor,
+        sort=sort,
+        experiment=home,
+    )
     order = parse_sort(sort)
     keys = {*HEADLINE_KEYS, *(key or ()), *([order.name] if order.kind == "metric" else ())}
     summaries = await service.summaries(session, page.items, sorted(keys))
@@ -107,40 +130,42 @@ async def list_runs(
 
 
 @router.get("/runs/{run_id}")
-async def get_run(run_id: str, _caller: Reader, session: Reading) -> RunAnswer:
+async def get_run(run_id: str, _caller: RunReader, session: Reading) -> RunAnswer:
     """A run with its attempts, progress and the summaries of all its metrics."""
     return await _answer(session, await service.get(session, run_id))
 
 
 @router.post("/runs/{run_id}/stop")
-async def stop_run(run_id: str, caller: Writer, session: Writing) -> RunAnswer:
+async def stop_run(run_id: str, caller: RunWriter, session: Writing) -> RunAnswer:
     """Asks for the run to be stopped; a worker does it. Asking again changes nothing."""
     run = await service.get(session, run_id)
     return await _answer(session, await service.request_stop(session, run, actor=caller.actor))
 
 
 @router.post("/runs/{run_id}/resume")
-async def resume_run(run_id: str, caller: Writer, session: Writing) -> RunAnswer:
+async def resume_run(run_id: str, caller: RunWriter, session: Writing) -> RunAnswer:
     """Queues another attempt of a failed, stopped or lost run, from its newest checkpoint."""
     run = await service.get(session, run_id)
     return await _answer(session, await service.request_resume(session, run, actor=caller.actor))
 
 
 @router.post("/runs/{run_id}/delete")
-async def delete_run(run_id: str, caller: Writer, session: Writing) -> RunAnswer:
+async def delete_run(run_id: str, caller: RunWriter, session: Writing) -> RunAnswer:
     """Hides an ended run; `/restore` brings it back."""
     run = await service.get(session, run_id)
     return await _answer(session, await service.delete(session, run, actor=caller.actor))
 
 
 @router.post("/runs/{run_id}/restore")
-async def restore_run(run_id: str, caller: Writer, session: Writing) -> RunAnswer:
+async def restore_run(run_id: str, caller: RunWriter, session: Writing) -> RunAnswer:
     run = await service.get(session, run_id)
     return await _answer(session, await service.restore(session, run, actor=caller.actor))
 
 
 @router.post("/runs/{run_id}/finish")
-async def finish_run(run_id: str, body: FinishBody, caller: Writer, session: Writing) -> RunAnswer:
+async def finish_run(
+    run_id: str, body: FinishBody, caller: RunWriter, session: Writing
+) -> RunAnswer:
     """Ends a run that is fed by pushes."""
     run = await service.get(session, run_id)
     finished = await service.finish_external(session, run, body.status, actor=caller.actor)
@@ -150,7 +175,7 @@ async def finish_run(run_id: str, body: FinishBody, caller: Writer, session: Wri
 @router.get("/runs/{run_id}/events")
 async def list_events(
     run_id: str,
-    _caller: Reader,
+    _caller: RunReader,
     session: Reading,
     limit: Limit = DEFAULT_LIMIT,
     cursor: IdCursor = None,

@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from statistics import median
 
+from app.access.service import Membership
 from app.errors import Invalid
 from app.models import Run
+from app.projects.service import DEFAULT
 from app.recipes import service as recipes
 from app.recipes.model import Field, FieldType, Recipe
 from app.runs.contexts import AdmissionPart, FormGroup, NewRunPage, RecipeCard
@@ -14,17 +16,24 @@ from app.web.forms import FormField, as_text, group_problems
 Typed = Mapping[str, str]
 """Texts by field name, as typed."""
 
-RECIPE, EXPERIMENT, NAME = "recipe", "experiment", "name"
-_OWN = frozenset({RECIPE, EXPERIMENT, NAME})
+RECIPE, PROJECT, EXPERIMENT, NAME = "recipe", "project", "experiment", "name"
+_OWN = frozenset({RECIPE, PROJECT, EXPERIMENT, NAME})
 _STEPS = "trainer.max_training_steps"
 _KINDS = {FieldType.BOOL: "flag", FieldType.INT: "number", FieldType.FLOAT: "number"}
 
 
 def form_page(
-    recipe: Recipe, typed: Typed, problems: Mapping[str, str], admission: AdmissionPart
+    recipe: Recipe,
+    typed: Typed,
+    problems: Mapping[str, str],
+    admission: AdmissionPart,
+    projects: Sequence[Membership],
 ) -> NewRunPage:
-    """The form with what was typed, else the recipe's defaults; `problems` by field name."""
-    naming = _naming(recipe, typed, problems)
+    """The form with what was typed, else the recipe's defaults; `problems` by field name.
+
+    `projects` are those that a run may go into.
+    """
+    naming = _project(projects, typed, problems) + _naming(recipe, typed, problems)
     groups = [
         FormGroup(group.title, [_field(f, typed, problems) for f in group.fields])
         for group in recipe.groups
@@ -70,6 +79,28 @@ def expected_time(recipe: Recipe, typed: Typed, like: Sequence[Run]) -> str:
     if not paces or not text.isdigit():
         return ""
     return f"about {duration(int(text) * median(paces))}"
+
+
+def _project(
+    projects: Sequence[Membership], typed: Typed, problems: Mapping[str, str]
+) -> list[FormField]:
+    """Asked only where there is a choice."""
+    if len(projects) < 2 and PROJECT not in problems:
+        return []
+    slugs = [each.slug for each in projects]
+    usual = DEFAULT if DEFAULT in slugs else slugs[0] if slugs else ""
+    return [
+        FormField(
+            name=PROJECT,
+            label="Project",
+            kind="choice",
+            value=typed.get(PROJECT, usual),
+            help="Its members see the run.",
+            choices=slugs,
+            labels={each.slug: each.name for each in projects},
+            problem=problems.get(PROJECT, ""),
+        )
+    ]
 
 
 def _naming(recipe: Recipe, typed: Typed, problems: Mapping[str, str]) -> list[FormField]:

@@ -48,6 +48,7 @@ async def list_by_slug(session: AsyncSession, slugs: Sequence[str]) -> Sequence[
 async def list_sorted(
     session: AsyncSession,
     *,
+    projects: frozenset[UUID] | None,
     sort: Sort,
     after: list[Any] | None,
     limit: int,
@@ -62,6 +63,8 @@ async def list_sorted(
     value, query = _sorted_by(sort)
     query = query.add_columns(value.label("sort_value"))
     query = query.where(Run.deleted_at.is_(None))
+    if projects is not None:
+        query = query.where(Run.project_id.in_(projects))
     if experiment_id is not None:
         query = query.where(Run.experiment_id == experiment_id)
     if text:
@@ -111,8 +114,11 @@ async def last_steps(session: AsyncSession, run_ids: Sequence[UUID]) -> dict[UUI
     return {run_id: step for run_id, step in rows if step is not None}
 
 
-async def count_runs(session: AsyncSession) -> int:
-    return await session.scalar(select(func.count(Run.id)).where(Run.deleted_at.is_(None))) or 0
+async def count_runs(session: AsyncSession, *, projects: frozenset[UUID] | None) -> int:
+    query = select(func.count(Run.id)).where(Run.deleted_at.is_(None))
+    if projects is not None:
+        query = query.where(Run.project_id.in_(projects))
+    return await session.scalar(query) or 0
 
 
 async def queued_before(session: AsyncSession, run: Run) -> int:
@@ -183,7 +189,7 @@ async def set_desired(session: AsyncSession, run_id: UUID, desired: DesiredStatu
 
 def _loaded(query: Any) -> Any:
     return query.options(
-        selectinload(Run.experiment),
+        selectinload(Run.experiment).joinedload(Experiment.project, innerjoin=True),
         selectinload(Run.config),
         selectinload(Run.cluster),
         selectinload(Run.attempts),

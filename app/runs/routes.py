@@ -6,10 +6,12 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from app.access.permissions import Permission
 from app.clock import utcnow
 from app.metrics import service as metrics
 from app.metrics.charts import HERO_KEY
 from app.models import RunOrigin, RunStatus
+from app.projects import service as projects
 from app.runs import service, views
 from app.runs.contexts import (
     ChartsPage,
@@ -23,7 +25,7 @@ from app.runs.contexts import (
 from app.runs.loading import embedded_line, load_head
 from app.runs.states import ENDED
 from app.web.cluster_line import load_of
-from app.web.deps import SignedIn, Store
+from app.web.deps import Reader, RunReader, Store
 from app.web.htmx import HtmxRequest
 from app.web.paging import Cursor, pager
 from app.web.run_table import rate_figure, run_row
@@ -45,9 +47,9 @@ _STATUSES = {value: statuses for _, value, statuses in _CHIPS}
 
 
 @router.get("/")
-async def start(request: Request, store: Store, _viewer: SignedIn) -> Response:
+async def start(request: Request, store: Store, viewer: Reader) -> Response:
     async with store.read() as session:
-        if await service.count(session):
+        if await service.count(session, projects=viewer.principal.projects(Permission.READ)):
             return RedirectResponse("/runs", 303)
         line = await embedded_line(session)
     return page(request, "runs/start.html", StartPage(line))
@@ -58,7 +60,8 @@ async def list_runs(
     request: Request,
     store: Store,
     htmx: HtmxRequest,
-    _viewer: SignedIn,
+    viewer: Reader,
+    project: str = "",
     q: SearchWords = "",
     status: str = "",
     cursor: Cursor = None,
@@ -66,14 +69,19 @@ async def list_runs(
     statuses = _STATUSES.get(status, ())
     async with store.read() as session:
         found = await service.list_page(
-            session, limit=PAGE_SIZE, cursor=cursor, text=q, statuses=statuses
+            session,
+            projects=await projects.narrow(session, viewer.principal, project),
+            limit=PAGE_SIZE,
+            cursor=cursor,
+            text=q,
+            statuses=statuses,
         )
         counts = await metrics.list_solve_counts(session, found.items)
         steps = await service.pushed_steps(session, found.items)
         loads = await service.loads(session)
         line = await embedded_line(session)
     now = utcnow()
-    query = {"q": q, "status": status if statuses else ""}
+    query = {"project": project, "q": q, "status": status if statuses else ""}
     context = RunsPage(
         rows=[
             run_row(
@@ -98,7 +106,7 @@ async def list_runs(
 
 
 @router.get("/runs/{slug}")
-async def show(request: Request, slug: str, store: Store, _viewer: SignedIn) -> HTMLResponse:
+async def show(request: Request, slug: str, store: Store, _viewer: RunReader) -> HTMLResponse:
     async with store.read() as session:
         run, head = await load_head(session, slug, tab="Charts")
         counts = (await metrics.list_solve_counts(session, [run])).get(run.id, [])
@@ -125,7 +133,7 @@ async def show(request: Request, slug: str, store: Store, _viewer: SignedIn) -> 
 
 @router.get("/runs/{slug}/status")
 async def status_part(
-    request: Request, slug: str, store: Store, _viewer: SignedIn, *, figures: bool = False
+    request: Request, slug: str, store: Store, _viewer: RunReader, *, figures: bool = False
 ) -> HTMLResponse:
     """The live part at the top of a run's pages; the first tab has `figures` in it."""
     async with store.read() as session:
@@ -140,7 +148,7 @@ async def charts_part(
     request: Request,
     slug: str,
     store: Store,
-    _viewer: SignedIn,
+    _viewer: RunReader,
     hero: Annotated[str, Query(max_length=_KEY_LENGTH)] = HERO_KEY,
 ) -> HTMLResponse:
     """The cards of all charts but `hero`, asked for again when a run logs a new metric."""
@@ -152,7 +160,7 @@ async def charts_part(
 
 
 @router.get("/runs/{slug}/mazes")
-async def mazes_part(request: Request, slug: str, store: Store, _viewer: SignedIn) -> HTMLResponse:
+async def mazes_part(request: Request, slug: str, store: Store, _viewer: RunReader) -> HTMLResponse:
     """The newest evaluation as a grid of mazes."""
     async with store.read() as session:
         run, head = await load_head(session, slug)

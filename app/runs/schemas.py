@@ -33,6 +33,7 @@ class RunBody(Body):
 
 class ExternalRunBody(Body):
     name: Line = Field(examples=["verl on four nodes"])
+    project: Line | None = Field(default=None, examples=["default"])
     experiment: Line | None = Field(default=None, description="By name; made if missing")
     config: ConfigValues = Field(default_factory=dict)
     tags: Tags = Field(default_factory=list)
@@ -105,6 +106,7 @@ class RunAnswer(Answer):
     id: str = Field(examples=["run-7fk2m9qd"])
     name: str
     experiment_id: str = Field(examples=["exp-3kq9x2vd"])
+    project: str = Field(examples=["default"])
     origin: RunOrigin
     status: RunStatus
     status_reason: str
@@ -141,6 +143,7 @@ class RunAnswer(Answer):
             id=run.slug,
             name=run.name,
             experiment_id=run.experiment.slug,
+            project=run.experiment.project.slug,
             origin=run.origin,
             status=run.status,
             status_reason=run.status_reason,

@@ -24,15 +24,18 @@ from app.models import (
     Event,
     Experiment,
     MetricSeries,
+    Project,
     Run,
     RunOrigin,
     RunStatus,
 )
+from app.names import checked_name
 from app.paging import Page, decode_id_cursor, page_of
 from app.recipes import service as recipes
 from app.runs import repository
 from app.runs.sorting import parse_sort, place_of
 from app.runs.states import ENDED, created, transition
+from app.sharing import service as sharing
 
 EXTERNAL_RECIPE = "external"
 
@@ -76,6 +79,7 @@ async def create(
 async def create_external(
     session: AsyncSession,
     *,
+    project: Project,
     name: str,
     actor: Actor,
     experiment: str | None = None,
@@ -83,7 +87,9 @@ async def create_external(
     tags: Sequence[str] = (),
 ) -> Run:
     """A run that somebody else executes, and that is fed by pushes; it is running at once."""
-    home = await experiments.find_or_create_by_name(session, experiment or name, actor=actor)
+    home = await experiments.find_or_create_by_name(
+        session, project, experiment or name, actor=actor
+    )
     frozen = Config(
         id=new_id(),
         experiment_id=home.id,
@@ -125,6 +131,7 @@ async def get_many(session: AsyncSession, slugs: Sequence[str]) -> list[Run]:
 async def list_page(
     session: AsyncSession,
     *,
+    projects: frozenset[UUID] | None,
     limit: int = 50,
     cursor: str | None = None,
     sort: str = "-created_at",
@@ -132,7 +139,8 @@ async def list_page(
     text: str = "",
     statuses: Sequence[RunStatus] = (),
 ) -> Page[Run]:
-    """Runs that are not deleted, with experiment, config, cluster and attempts.
+    """Runs in `projects` (None: in all) that are not deleted, with experiment, project, config,
+    cluster and attempts.
 
     `text` narrows to runs whose name, slug or experiment's name contains it.
     `sort` is a column, `metric:<key>:<last|best|min|max>` or `config:<key>`, with `-` in front
@@ -141,6 +149,7 @@ async def list_page(
     order = parse_sort(sort)
     rows = await repository.list_sorted(
         session,
+        projects=projects,
         sort=order,
         after=place_of(cursor, order) if cursor else None,
         limit=limit + 1,
@@ -152,9 +161,9 @@ async def list_page(
     return Page([run for run, _ in page.items], page.next_cursor)
 
 
-async def count(session: AsyncSession) -> int:
-    """How many runs there are, without deleted ones."""
-    return await repository.count_runs(session)
+async def count(session: AsyncSession, *, projects: frozenset[UUID] | None) -> int:
+    """How many runs there are in `projects` (None: in all), without deleted ones."""
+    return await repository.count_runs(session, projects=projects)
 
 
 async def summaries(
@@ -271,13 +280,14 @@ async def finish_external(
 
 
 async def delete(session: AsyncSession, run: Run, *, actor: Actor) -> Run:
-    """Hides an ended run; it can be restored. Raises `Conflict` while it is under way."""
+    """Hides an ended run, and ends its share links; it can be restored. Raises `Conflict` while it is under way."""
     await repository.lock(session, run)
     if run.status not in ENDED:
         raise Conflict(f"run {run.slug} is {run.status}: stop it before deleting it")
     if run.deleted_at is None:
         before, run.deleted_at = _fields(run), utcnow()
         session.add(_note(run, actor=actor, kind="deleted", at=run.deleted_at))
+        await sharing.revoke_all(session, run, actor=actor)
         _record(session, actor, Action.RUN_DELETE, run, before)
     return run
 
@@ -320,7 +330,7 @@ def _new_run(
     return Run(
         id=new_id(),
         slug=slug,
-        name=experiments.checked_name(name or experiment.name),
+        name=checked_name(name or experiment.name),
         project_id=experiment.project_id,
         experiment_id=experiment.id,
         config_id=config.id,

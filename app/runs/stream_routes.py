@@ -2,9 +2,10 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from app.db import Database, ReadSession
@@ -15,7 +16,7 @@ from app.runs import log_lines, service, views
 from app.runs.loading import pushed_step
 from app.runs.log_lines import AttemptNumber, LineNumber
 from app.runs.states import ENDED
-from app.web.deps import SignedIn, Store
+from app.web.deps import READ_RUN, RunReader, Store
 from app.web.run_words import status_words
 from app.web.sse import END, poll
 
@@ -23,7 +24,7 @@ router = APIRouter()
 _LINES_AT_ONCE = 1_000
 
 
-async def _run(slug: str, store: Store, _viewer: SignedIn) -> Run:
+async def _run(slug: str, store: Store, _viewer: RunReader) -> Run:
     """Looked up before the stream begins, so that an unknown run answers 404."""
     async with store.read() as session:
         return await service.get(session, slug)
@@ -33,15 +34,18 @@ StreamedRun = Annotated[Run, Depends(_run)]
 
 
 @router.get("/runs/{slug}/stream", response_class=EventSourceResponse)
-async def stream_run(run: StreamedRun, store: Store) -> AsyncIterator[ServerSentEvent]:
+async def stream_run(
+    request: Request, run: StreamedRun, store: Store
+) -> AsyncIterator[ServerSentEvent]:
     """`series`, `evaluation` and `run` at first; each again when it changed; at last `end`."""
     follower = RunFollower(store, run.slug)
-    async for event in poll(follower.look):
+    async for event in poll(follower.look, stands=partial(READ_RUN.stands, request)):
         yield event
 
 
 @router.get("/runs/{slug}/log/stream", response_class=EventSourceResponse)
 async def stream_log(
+    request: Request,
     run: StreamedRun,
     store: Store,
     attempt: AttemptNumber = None,
@@ -49,7 +53,7 @@ async def stream_log(
 ) -> AsyncIterator[ServerSentEvent]:
     """`lines` from number `from` on; the last one comes again while it grows."""
     follower = LogFollower(store, run.slug, attempt, from_line or 1)
-    async for event in poll(follower.look):
+    async for event in poll(follower.look, stands=partial(READ_RUN.stands, request)):
         yield event
 
 

@@ -26,7 +26,7 @@ from app.runs.contexts import (
 )
 from app.runs.loading import load_head
 from app.runs.log_lines import AttemptNumber, LineNumber
-from app.web.deps import SignedIn, Store
+from app.web.deps import RunReader, Store
 from app.web.paging import Cursor, pager
 from app.web.search import SearchWords
 from app.web.templating import page
@@ -42,7 +42,7 @@ _CONTEXT_LINES = 20
 async def points(
     slug: str,
     store: Store,
-    _viewer: SignedIn,
+    _viewer: RunReader,
     key: Annotated[list[str], Query(max_length=100)],
     since: Annotated[list[str], Query(max_length=100)] = [],  # noqa: B006 - FastAPI copies it
 ) -> JSONResponse:
@@ -55,7 +55,7 @@ async def points(
 
 @router.get("/runs/{slug}/chart")
 async def show_chart(
-    request: Request, slug: str, key: str, store: Store, _viewer: SignedIn
+    request: Request, slug: str, key: str, store: Store, _viewer: RunReader
 ) -> HTMLResponse:
     async with store.read() as session:
         run, head = await load_head(session, slug, tab="Charts")
@@ -79,7 +79,7 @@ async def show_log(
     request: Request,
     slug: str,
     store: Store,
-    _viewer: SignedIn,
+    _viewer: RunReader,
     attempt: AttemptNumber = None,
     from_line: LineNumber = None,
     q: SearchWords = "",
@@ -100,7 +100,7 @@ async def show_log(
 async def whole_log(
     slug: str,
     store: Store,
-    _viewer: SignedIn,
+    _viewer: RunReader,
     attempt: AttemptNumber = None,
 ) -> Response:
     """The log's bytes as they were written."""
@@ -115,7 +115,9 @@ async def whole_log(
 
 
 @router.get("/runs/{slug}/config")
-async def show_config(request: Request, slug: str, store: Store, _viewer: SignedIn) -> HTMLResponse:
+async def show_config(
+    request: Request, slug: str, store: Store, _viewer: RunReader
+) -> HTMLResponse:
     async with store.read() as session:
         run, head = await load_head(session, slug, tab="Config")
     config = run.config
@@ -136,7 +138,7 @@ async def show_config(request: Request, slug: str, store: Store, _viewer: Signed
 
 @router.get("/runs/{slug}/timeline")
 async def show_timeline(
-    request: Request, slug: str, store: Store, _viewer: SignedIn, cursor: Cursor = None
+    request: Request, slug: str, store: Store, _viewer: RunReader, cursor: Cursor = None
 ) -> HTMLResponse:
     async with store.read() as session:
         run, head = await load_head(session, slug, tab="Timeline")

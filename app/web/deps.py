@@ -1,8 +1,10 @@
 """What routes ask for: the database, the person who is signed in."""
 
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import urlencode
+from uuid import UUID
 
 from fastapi import Depends, Request
 
@@ -10,13 +12,16 @@ from app.access import service as access
 from app.access.guard import Guard, origin_of
 from app.access.permissions import Permission
 from app.access.principal import Principal
+from app.access.service import Membership, ObjectKind
+from app.clock import utcnow
 from app.db import Database
-from app.errors import NotSignedIn
+from app.errors import Forbidden, NotFound, NotSignedIn
 from app.models import User
 from app.settings import Settings
 from app.users import service as users
-
-SESSION_COOKIE = "skydeck_session"
+from app.users.devices import Device
+from app.web.session_cookie import SESSION_COOKIE as SESSION_COOKIE
+from app.web.session_cookie import read_session
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +30,10 @@ class Viewer:
 
     user: User
     principal: Principal
+    projects: Sequence[Membership]
+    """Those that they can see, by name."""
+    session_slug: str
+    """Names the browser session, as the list of one's sessions does."""
 
     @property
     def name(self) -> str:
@@ -33,6 +42,9 @@ class Viewer:
     @property
     def is_admin(self) -> bool:
         return self.user.is_admin
+
+    def may(self, permission: Permission, project_id: UUID | None = None) -> bool:
+        return self.principal.allows(permission, project_id)
 
 
 def database(request: Request) -> Database:
@@ -49,13 +61,32 @@ def settings(request: Request) -> Settings:
 class PageGuard(Guard):
     """A page's guard, for people with a session cookie."""
 
-    async def __call__(self, request: Request) -> Viewer:
-        """Raises `NotSignedIn`, which pages answer with the sign-in page, or as `Guard.admit`."""
+    async def __call__(self, request: Request) -> AsyncIterator[Viewer]:
+        """Raises `NotSignedIn`, which pages answer with the sign-in page, or as `admitted` does."""
         viewer = await find_viewer(request)
         if viewer is None:
             raise NotSignedIn("Sign in to see this page.")
-        await self.admit(request, database(request), viewer.principal)
-        return viewer
+        async with self.admitted(request, database(request), viewer.principal):
+            yield viewer
+
+    async def stands(self, request: Request) -> bool:
+        """Whether the session and the right still hold, asked of the database again.
+
+        For streams, which would else go on for minutes after somebody was shut out.
+        """
+        viewer = await _look_up(request)
+        if viewer is None:
+            return False
+        try:
+            await self.check(request, database(request), viewer.principal)
+        except (Forbidden, NotFound):
+            return False
+        return True
+
+
+def device_of(request: Request) -> Device:
+    """The browser that a request comes from."""
+    return Device(origin_of(request), request.headers.get("user-agent", ""))
 
 
 async def find_viewer(request: Request) -> Viewer | None:
@@ -81,17 +112,36 @@ def safe_next(path: str) -> str:
 
 
 async def _look_up(request: Request) -> Viewer | None:
-    secret = request.cookies.get(SESSION_COOKIE)
+    secret = read_session(request)
     if not secret:
         return None
-    async with database(request).read() as session:
-        user = await users.find_session(session, secret)
-        if user is None:
+    now, store = utcnow(), database(request)
+    async with store.read() as session:
+        idle_days = settings(request).session_idle_days
+        found = await users.find_session(session, secret, now, idle_days=idle_days)
+        if found is None:
             return None
-        return Viewer(user, await access.of_person(session, user, origin_of(request)))
+        row, user = found
+        projects = await access.memberships_of(session, user)
+    if users.is_seen_due(row, now):
+        async with store.write() as session:
+            await users.touch_session(session, row, device_of(request), now)
+    principal = access.of_person(user, projects, origin_of(request))
+    return Viewer(user, principal, projects, row.slug)
 
 
 Store = Annotated[Database, Depends(database)]
 Config = Annotated[Settings, Depends(settings)]
 SignedIn = Annotated[Viewer, Depends(PageGuard(Permission.ACCOUNT))]
 """One's own account. Pages about anything else name what they need."""
+Reader = Annotated[Viewer, Depends(PageGuard(Permission.READ))]
+"""Whoever is signed in. A list is narrowed to what they may read."""
+Writer = Annotated[Viewer, Depends(PageGuard(Permission.WRITE))]
+"""Who may write somewhere. The project that a form names is checked by the route."""
+Admin = Annotated[Viewer, Depends(PageGuard(Permission.ADMINISTER))]
+READ_RUN = PageGuard(Permission.READ, ObjectKind.RUN)
+RunReader = Annotated[Viewer, Depends(READ_RUN)]
+RunWriter = Annotated[Viewer, Depends(PageGuard(Permission.WRITE, ObjectKind.RUN))]
+ExperimentReader = Annotated[Viewer, Depends(PageGuard(Permission.READ, ObjectKind.EXPERIMENT))]
+ProjectReader = Annotated[Viewer, Depends(PageGuard(Permission.READ, ObjectKind.PROJECT))]
+ProjectManager = Annotated[Viewer, Depends(PageGuard(Permission.MANAGE, ObjectKind.PROJECT))]

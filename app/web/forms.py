@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from starlette.datastructures import FormData
 
@@ -20,6 +20,8 @@ class FormField:
     value: str
     help: str = ""
     choices: Sequence[str] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What a choice is called, where its value is not for people."""
     problem: str = ""
     placeholder: str = ""
     autocomplete: str = "off"

@@ -5,6 +5,7 @@ import pytest
 from app.access.permissions import Scope
 from app.experiments import service as experiments
 from app.metrics.ingest import MetricPoint, ingest
+from app.projects import service as projects
 from app.runs import service as runs
 from app.users import service as users
 from tests.browser.conftest import ARTEFACTS, Site, Watch, opened
@@ -27,11 +28,18 @@ async def fill(site: Site) -> list[str]:
     """Long texts wherever a person may give one; returns the paths that show them."""
     async with opened(site.database_url) as database:
         async with database.write() as session:
+            project = await projects.ensure_default(session)
             home = await experiments.create_bare(
-                session, name=WIDE, actor=ADA, hypothesis=WIDE, tags=[WIDE[:64], "é" * 64]
+                session,
+                project=project,
+                name=WIDE,
+                actor=ADA,
+                hypothesis=WIDE,
+                tags=[WIDE[:64], "é" * 64],
             )
             run = await runs.create_external(
                 session,
+                project=project,
                 name=WIDE,
                 actor=ADA,
                 experiment=WIDE,

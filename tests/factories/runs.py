@@ -7,7 +7,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.access.principal import Actor
 from app.clusters import service as clusters
 from app.experiments import service as experiments
-from app.models import Experiment, Run
+from app.models import Experiment, Project, Run
+from app.projects import service as projects
 from app.runs import service as runs
 
 RECIPE = "embedded-maze-grpo"
@@ -15,10 +16,16 @@ ADA = Actor("ada", "user:ada")
 
 
 async def make_experiment(
-    session: AsyncSession, *, name: str = "Does rank matter?", config: dict[str, Any] | None = None
+    session: AsyncSession,
+    *,
+    name: str = "Does rank matter?",
+    config: dict[str, Any] | None = None,
+    project: Project | None = None,
 ) -> Experiment:
+    """In the default project unless told otherwise."""
+    home = project or await projects.ensure_default(session)
     return await experiments.create(
-        session, name=name, recipe=RECIPE, config=config or {}, actor=ADA
+        session, project=home, name=name, recipe=RECIPE, config=config or {}, actor=ADA
     )
 
 
@@ -31,5 +38,8 @@ async def make_run(
     return await runs.create(session, home, actor=ADA, name=name)
 
 
-async def make_external_run(session: AsyncSession, *, name: str = "from outside") -> Run:
-    return await runs.create_external(session, name=name, actor=ADA)
+async def make_external_run(
+    session: AsyncSession, *, name: str = "from outside", project: Project | None = None
+) -> Run:
+    home = project or await projects.ensure_default(session)
+    return await runs.create_external(session, project=home, name=name, actor=ADA)

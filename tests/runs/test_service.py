@@ -140,9 +140,11 @@ async def test_a_running_run_cannot_be_deleted_and_a_deleted_one_comes_back(
             await service.delete(session, run, actor=ADA)
         await service.finish_external(session, run, RunStatus.FAILED, actor=ADA)
         await service.delete(session, run, actor=ADA)
-        assert (await service.list_page(session)).items == []
+        assert (await service.list_page(session, projects=None)).items == []
         await service.restore(session, run, actor=ADA)
-        assert [row.slug for row in (await service.list_page(session)).items] == [run.slug]
+        assert [row.slug for row in (await service.list_page(session, projects=None)).items] == [
+            run.slug
+        ]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +161,9 @@ async def test_pages_hold_each_run_once_whatever_the_order(database: Database, s
     seen, cursor = [], None
     async with database.read() as session:
         while True:
-            page = await service.list_page(session, limit=2, cursor=cursor, sort=sort)
+            page = await service.list_page(
+                session, projects=None, limit=2, cursor=cursor, sort=sort
+            )
             seen += [run.slug for run in page.items]
             if (cursor := page.next_cursor) is None:
                 break
@@ -174,7 +178,9 @@ async def test_the_best_by_a_metric_comes_first(database: Database) -> None:
             run = await make_external_run(session)
             await ingest(session, run.id, 1, [MetricPoint("eval/all/pass_at_1", 1, value, 0.0)])
             slugs.append(run.slug)
-        page = await service.list_page(session, sort="-metric:eval/all/pass_at_1:best")
+        page = await service.list_page(
+            session, projects=None, sort="-metric:eval/all/pass_at_1:best"
+        )
     assert [run.slug for run in page.items] == [slugs[1], slugs[2], slugs[0]]
 
 
@@ -187,7 +193,7 @@ async def test_a_long_list_costs_as_many_queries_as_a_short_one(
                 await make_external_run(session, name="same")
         with count_queries(sqlite_database) as counted:
             async with sqlite_database.read() as session:
-                await service.list_page(session, limit=50)
+                await service.list_page(session, projects=None, limit=50)
         return counted.count
 
     assert await cost(2) == await cost(20)
@@ -217,4 +223,4 @@ async def test_a_foreign_cursor_is_refused(sqlite_database: Database) -> None:
         for cursor in ("x", "bm90IGpzb24", "W10", *map(encode_cursor, values)):
             for sort in ("-created_at", "metric:m:best"):
                 with pytest.raises(Invalid, match="cursor"):
-                    await service.list_page(session, cursor=cursor, sort=sort)
+                    await service.list_page(session, projects=None, cursor=cursor, sort=sort)

@@ -24,6 +24,7 @@ from app.models import (
     RunStatus,
     TrainingEvaluation,
 )
+from app.projects import service as projects
 from app.runs import service as runs
 from app.runs.states import transition, transition_attempt
 from app.users import service as users
@@ -103,10 +104,16 @@ async def add_run(
     """One run that reached `steps`, started `age` seconds ago; returns its slug."""
     async with database.write() as session:
         await clusters.ensure_embedded(session)
-        experiment = await experiments.find_by_name(session, "maze-grpo")
+        home = await projects.ensure_default(session)
+        experiment = await experiments.find_by_name(session, home, "maze-grpo")
         if experiment is None:
             experiment = await experiments.create(
-                session, name="maze-grpo", recipe="embedded-maze-grpo", config={}, actor=ADMIN
+                session,
+                project=home,
+                name="maze-grpo",
+                recipe="embedded-maze-grpo",
+                config={},
+                actor=ADMIN,
             )
         run = await runs.create(session, experiment, actor=ADMIN, name=name)
         if status != "queued":

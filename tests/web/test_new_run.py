@@ -91,8 +91,8 @@ async def test_a_refused_form_keeps_what_was_typed_and_says_what_is_wrong(
         "#" + page.labelled("Seed").attributes["id"],
     }
     async with sqlite_database.read() as session:
-        assert await runs.count(session) == 0
-        assert not (await experiments.list_page(session)).items
+        assert await runs.count(session, projects=None) == 0
+        assert not (await experiments.list_page(session, projects=None)).items
 
 
 @pytest.mark.parametrize(
@@ -111,14 +111,15 @@ async def test_what_is_no_setting_a_long_name_or_against_a_rule_is_refused(
     words: str,
 ) -> None:
     async with sqlite_database.read() as session:
-        before = await runs.count(session)
+        before = await runs.count(session, projects=None)
     values = filled(parse((await client.get("/runs/new")).text)) | {"experiment": "new"} | typed
     answer = await client.post("/runs/new", data=values)
     assert answer.status_code == 422
     assert words in parse(answer.text).one("alert").text
     async with sqlite_database.read() as session:
-        assert await runs.count(session) == before
-        assert await experiments.find_by_name(session, "new") is None
+        assert await runs.count(session, projects=None) == before
+        named = [row.name for row in (await experiments.list_page(session, projects=None)).items]
+        assert "new" not in named
 
 
 async def test_a_bad_experiment_name_is_said_of_its_own_field(client: httpx.AsyncClient) -> None:

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from functools import partial
 
 import httpx
 from fastapi.sse import ServerSentEvent
@@ -9,7 +10,7 @@ from app.models import RunStatus
 from app.runs import service as runs
 from app.runs.states import transition
 from app.runs.stream_routes import LogFollower, RunFollower
-from app.web.sse import END, poll
+from app.web.sse import END, RECHECK_SECONDS, poll
 from tests.queries import QueryCounter
 from tests.web.seed import Seeded, add_evaluation, add_log, add_points
 
@@ -149,9 +150,16 @@ async def test_a_stream_looks_pauses_and_ends_after_its_life() -> None:
         nonlocal clock
         clock += seconds
 
-    events = [e async for e in poll(look, pause=2, lifetime=6, sleep=sleep, now=lambda: clock)]
+    async def stands() -> bool:
+        return clock < 20
+
+    live = partial(poll, look, stands=stands, pause=2, sleep=sleep, now=lambda: clock)
+    events = [e async for e in live(lifetime=6)]
     assert [event.data for event in events] == [None, 1, 2, 3]
     assert events[0].retry is not None
+    events = [e async for e in live(lifetime=600)]
+    assert clock <= 20 + RECHECK_SECONDS, "it goes on after the reader was shut out"
+    assert len(events) > 4
 
 
 async def test_an_ended_run_answers_its_streams_and_closes(

@@ -1,0 +1,65 @@
+"""Denied attempts, written into the audit log after they were answered.
+
+After the answer, so that a refused object answers as fast as one that does not exist.
+"""
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.access.principal import Actor
+from app.audit import service as audit
+from app.audit.actions import Action
+from app.audit.service import Target
+from app.db import Database
+from app.models import AuditOutcome
+
+_KEY = "denial"
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """Who was refused what; `details` name the method, the path and the permission."""
+
+    actor: Actor
+    target: Target
+    details: dict[str, Any]
+
+
+def note(scope: Scope, denial: Denial) -> None:
+    """Keeps the denial with its request until this is answered."""
+    scope.setdefault("state", {})[_KEY] = denial
+
+
+class DenialLog:
+    """ASGI middleware: stores the denial that a request's guard noted."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            denial: Denial | None = scope.get("state", {}).get(_KEY)
+            if denial is not None:
+                await _store(scope["app"].state.database, denial)
+
+
+async def _store(database: Database, denial: Denial) -> None:
+    try:
+        async with database.write() as session:
+            audit.record(
+                session,
+                denial.actor,
+                Action.ACCESS,
+                denial.target,
+                outcome=AuditOutcome.DENIED,
+                details=denial.details,
+            )
+    except Exception:
+        # It was refused and answered; the service's log is what is left to tell it.
+        _logger.exception("a denied attempt is not in the audit log", extra=denial.details)
