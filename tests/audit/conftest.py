@@ -1,21 +1,17 @@
-"""Pages and API over one database with some audit rows in it."""
+"""Pages and API over one database."""
 
-from tests.web.conftest import (
-    app,
-    client,
-    page_database,
-    seeded,
-    seeded_template,
-    sqlite_database,
-    stranger,
-)
+from tests.api.conftest import admin, anyone, api, application, shared_application
+from tests.web.conftest import app, client, page_database, sqlite_database, stranger
 
 __all__ = [
+    "admin",
+    "anyone",
+    "api",
     "app",
+    "application",
     "client",
     "page_database",
-    "seeded",
-    "seeded_template",
+    "shared_application",
     "sqlite_database",
     "stranger",
 ]
