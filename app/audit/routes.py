@@ -33,7 +33,7 @@ ProjectAuditor = Annotated[Viewer, Depends(PageGuard(Permission.MANAGE, ObjectKi
 
 
 def _plain(text: str) -> str:
-    return text.strip().replace("\0", "").encode(errors="replace").decode()[:_LONGEST]
+    return text.strip().encode(errors="replace").decode()[:_LONGEST]
 
 
 Typed = Annotated[str, AfterValidator(_plain)]
