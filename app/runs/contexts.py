@@ -130,6 +130,7 @@ class RunHead:
     can_stop: bool
     can_resume: bool
     can_delete: bool
+    can_share: bool
     is_deleted: bool
     failure: Failure | None
     tabs: list[Tab]

@@ -85,6 +85,7 @@ def run_head(run: Run, *, load: ClusterLoad, tab: str, pushed_step: int | None =
         can_stop=is_live and is_ours and run.desired_status is not DesiredStatus.STOP,
         can_resume=is_unfinished and is_ours and not is_deleted,
         can_delete=not is_live and not is_deleted,
+        can_share=not is_deleted,
         is_deleted=is_deleted,
         failure=_failure(run),
         tabs=[
