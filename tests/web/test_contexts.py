@@ -16,6 +16,7 @@ from app.experiments import contexts as experiments
 from app.outgoing import contexts as outgoing
 from app.runs import contexts as runs
 from app.settings import ROOT
+from app.sharing import contexts as sharing
 from app.users import contexts as users
 from app.web import cluster_line, errors, forms, paging, run_table, svg, templating
 
@@ -23,7 +24,7 @@ TEMPLATES = "\n".join(file.read_text() for file in sorted((ROOT / "templates").r
 CLASSES = [
     context
     for module in (
-        *(audit, clusters, experiments, outgoing, runs, users),
+        *(audit, clusters, experiments, outgoing, runs, sharing, users),
         *(cluster_line, errors, forms, paging, run_table, svg, templating),
     )
     for _, context in inspect.getmembers(module, inspect.isclass)
@@ -48,7 +49,7 @@ def test_each_context_says_what_it_is(context: type) -> None:
 
 
 def test_all_context_modules_are_looked_at() -> None:
-    named: set[ModuleType] = {audit, clusters, experiments, outgoing, runs, users}
+    named: set[ModuleType] = {audit, clusters, experiments, outgoing, runs, sharing, users}
     assert {file.parent.name for file in (ROOT / "app").glob("*/contexts.py")} == {
         module.__name__.split(".")[1] for module in named
     }
