@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.commands import run, token, user
+from app.commands import run, secret, token, user
 from app.errors import SkydeckError
+from app.observability.masking import masked
 
 if TYPE_CHECKING:
     from app.settings import Settings
@@ -25,6 +26,7 @@ app = typer.Typer(
 app.add_typer(token.app, name="token")
 app.add_typer(user.app, name="user")
 app.add_typer(run.app, name="run")
+app.add_typer(secret.app, name="secret")
 
 Port = Annotated[
     int | None,
@@ -46,7 +48,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except Exception as error:
-        _fail(f"unexpected {type(error).__name__}: {error}")
+        _fail(masked(f"unexpected {type(error).__name__}: {error}"))
 
 
 @app.command()
@@ -64,13 +66,14 @@ def up(port: Port = None) -> None:
 @app.command()
 def web(port: Port = None) -> None:
     """Serve pages and API, on a database that is up to date already."""
-    from app.commands.database import require_database
+    from app.commands.database import require_database, require_secret_keys
     from app.up.checks import write_privately
     from app.up.serve import serve
 
     settings = _settings(port)
     write_privately()
     require_database(settings.url)
+    require_secret_keys(settings)
     serve(settings)
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from pydantic_settings.sources import DotEnvSettingsSource
 
@@ -24,6 +24,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PREFIX = "SKYDECK_"
 FILE_NAME = "settings.env"
 DEFAULT_HOME = Path("~/.skydeck")
+
+
+_SWITCHES = {"true": "on", "yes": "on", "1": "on", "false": "off", "no": "off", "0": "off"}
 
 
 class Settings(BaseSettings):
@@ -42,6 +45,13 @@ class Settings(BaseSettings):
         str | None,
         Field(description="`postgresql+asyncpg://…`; SQLite under the home folder if unset"),
     ] = None
+    secret_keys_file: Annotated[
+        Path | None,
+        Field(
+            description="File of the keys that secrets are encrypted with; `secret.keys` in the "
+            "home folder if unset"
+        ),
+    ] = None
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
         Field(description="Least severe log line written"),
@@ -50,8 +60,13 @@ class Settings(BaseSettings):
         Literal["text", "json"], Field(description="Shape of the service's own log lines on stderr")
     ] = "text"
     embedded_cluster: Annotated[
-        bool, Field(description="Whether `skydeck up` starts a Ray cluster on this machine")
-    ] = True
+        Literal["auto", "on", "off"],
+        BeforeValidator(lambda given: _SWITCHES.get(str(given).lower(), given)),
+        Field(
+            description="Whether `skydeck up` starts a Ray cluster on this machine; `auto`: unless "
+            "it is a team's (PostgreSQL and a second enabled user)"
+        ),
+    ] = "auto"
     embedded_cpus: Annotated[
         int, Field(ge=1, le=64, description="CPUs of the embedded cluster")
     ] = 2
@@ -96,6 +111,16 @@ class Settings(BaseSettings):
         scheme, _, rest = self.database_url.partition("://")
         return f"{_DRIVERS.get(scheme, scheme)}://{rest}"
 
+    @property
+    def is_postgres(self) -> bool:
+        """Whether the database is one that a team shares."""
+        return self.url.startswith("postgresql")
+
+    @property
+    def secret_keys(self) -> Path:
+        """The file of the keys that secrets are encrypted with; see `app/secrets/crypto.py`."""
+        return self.secret_keys_file or self.home / "secret.keys"
+
     @cached_property
     def runs_dir(self) -> Path:
         """Folder of the embedded cluster's runs; one folder a run, named by its slug."""
@@ -136,9 +161,13 @@ def load_settings(**given: Any) -> Settings:
         settings = Settings(**values)
     except ValidationError as error:
         raise StartError(_explain(error, set(given), in_file, file)) from None
-    if settings.database_url is None:
-        return settings
-    return settings.model_copy(update={"database_url": _checked_url(settings.url)})
+    # Child processes run elsewhere: what is relative counts from where the person stands.
+    update: dict[str, Any] = {}
+    if settings.secret_keys_file is not None:
+        update["secret_keys_file"] = settings.secret_keys_file.expanduser().absolute()
+    if settings.database_url is not None:
+        update["database_url"] = _checked_url(settings.url)
+    return settings.model_copy(update=update)
 
 
 def job_environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -11,7 +11,10 @@ from app.clusters.service import ensure_embedded
 from app.db import Database
 from app.errors import StartError
 from app.observability.logging import configure as configure_logging
+from app.observability.logging import log_crashes
 from app.schema import require_current
+from app.secrets.startup import require_keys
+from app.secrets.vault import attach
 from app.settings import Settings, load_settings
 from worker.cleanup import keep_clean
 from worker.presence import stay_present
@@ -29,6 +32,7 @@ def main() -> int:
     try:
         settings = load_settings()
         configure_logging(settings.log_level, settings.log_format)
+        log_crashes()
         asyncio.run(_work(settings))
     except StartError as error:
         sys.stderr.write(f"skydeck worker: {error.message}\n")
@@ -42,8 +46,10 @@ async def _work(settings: Settings) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     await require_current(settings.url)
     database, gateways = Database(settings.url), OpenGateways(settings.home)
+    attach(database, settings.secret_keys)
     try:
         async with database.write() as session:
+            await require_keys(session, settings.secret_keys, makes=False)
             await ensure_embedded(session)
         log.info("worker started")
         async with asyncio.TaskGroup() as tasks:

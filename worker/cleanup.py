@@ -11,6 +11,7 @@ from app.clock import utcnow
 from app.db import Database
 from app.idempotency import service as idempotency
 from app.models import Worker
+from app.secrets import service as secrets
 from app.users import service as users
 
 PAUSE_SECONDS = 600.0
@@ -46,9 +47,13 @@ async def keep_clean(
 
 
 async def clean_up(database: Database, *, now: datetime) -> None:
-    """Deletes old idempotency keys, ended sessions, used links and rows of dead workers."""
+    """Deletes old idempotency keys, ended sessions, used links and rows of dead workers.
+
+    And the values of secrets that were replaced, once no job can print them any more.
+    """
     async with database.write() as session:
         await idempotency.forget_old(session, now)
         await users.forget_old(session, now)
         is_dead = Worker.seen_at < now - _FORGET_WORKERS_AFTER
         await session.execute(delete(Worker).where(is_dead))
+        await secrets.forget_retired(session)

@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.clock import utcnow
 from app.clusters import repository
+from app.clusters.embedded_policy import Decision
 from app.errors import NotFound
 from app.models import Cluster, ClusterKind, ClusterStatus, Worker
 
@@ -25,6 +26,20 @@ async def get(session: AsyncSession, slug: str) -> Cluster:
 
 async def list_all(session: AsyncSession) -> Sequence[Cluster]:
     return await repository.list_all(session)
+
+
+async def decide_embedded(session: AsyncSession, decision: Decision) -> Cluster:
+    """Writes down at a start of `skydeck up` whether the embedded cluster comes up, and why not.
+
+    One that is off is due never: no worker looks after it until a start turns it on again.
+    """
+    cluster = await ensure_embedded(session)
+    if not decision.is_on:
+        cluster.status, cluster.message, cluster.due_at = ClusterStatus.STOPPED, decision.why, None
+    elif is_off(cluster):
+        cluster.status, cluster.message = ClusterStatus.STARTING, "Ray has not been started yet"
+        cluster.due_at = utcnow()
+    return cluster
 
 
 def is_off(cluster: Cluster) -> bool:

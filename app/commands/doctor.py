@@ -4,6 +4,7 @@ import asyncio
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -11,10 +12,10 @@ import httpx
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.clusters import service as clusters
-from app.commands.database import require_database
+from app.commands.database import require_database, require_secret_keys
 from app.commands.local import service_url
 from app.db import Database
-from app.errors import StartError
+from app.errors import NotFound, StartError
 from app.ray.head_state import HeadPhase, read_head_state
 from app.ray.memory import memory_of_head
 from app.settings import Settings, load_settings
@@ -95,6 +96,18 @@ def _database(settings: Settings) -> Check:
     return Check(name="database", ok=True, message=f"{kind}, up to date")
 
 
+def _secrets(settings: Settings) -> Check:
+    try:
+        require_database(settings.url)
+    except StartError:
+        return _bad("secrets", "cannot tell without the database", "mend the database first")
+    try:
+        return Check(name="secrets", ok=True, message=require_secret_keys(settings, makes=False))
+    except StartError as error:
+        message, _, fix = error.message.partition(": ")
+        return _bad("secrets", message, fix or f"see {settings.secret_keys}")
+
+
 def _web(settings: Settings) -> Check:
     url = f"{service_url(settings)}/healthz"
     try:
@@ -127,9 +140,25 @@ async def _living_workers(url: str) -> list[str]:
         await database.close()
 
 
+async def _why_embedded_is_off(url: str) -> str | None:
+    """What the last start of `skydeck up` decided; None if it started the cluster, or never ran."""
+    database = Database(url)
+    try:
+        async with database.read() as session:
+            cluster = await clusters.get(session, clusters.EMBEDDED)
+            return cluster.message if clusters.is_off(cluster) else None
+    finally:
+        await database.close()
+
+
 def _ray(settings: Settings) -> Check:
-    if not settings.embedded_cluster:
+    if settings.embedded_cluster == "off":
         return Check(name="ray", ok=True, message="no embedded cluster by SKYDECK_EMBEDDED_CLUSTER")
+    with suppress(StartError, SQLAlchemyError, OSError, NotFound):
+        require_database(settings.url)
+        why = asyncio.run(_why_embedded_is_off(settings.url))
+        if why is not None:
+            return Check(name="ray", ok=True, message=f"no embedded cluster: {why}")
     state = read_head_state(settings.home)
     if state is None:
         return _bad("ray", "the embedded cluster was never started", _START)
@@ -151,4 +180,12 @@ def _bad(name: str, message: str, fix: str) -> Check:
     return Check(name=name, ok=False, message=message, fix=fix)
 
 
-_CHECKS: tuple[Callable[[Settings], Check], ...] = (_home, _disk, _database, _web, _worker, _ray)
+_CHECKS: tuple[Callable[[Settings], Check], ...] = (
+    _home,
+    _disk,
+    _database,
+    _secrets,
+    _web,
+    _worker,
+    _ray,
+)

@@ -5,9 +5,11 @@ from typing import Any
 
 from app.metrics.charts import HERO_KEY
 from app.models import User
+from app.secrets.service import Listed
 
 _COLUMNS = ("ID", "STATUS", "STEP", "SOLVE RATE", "CREATED (UTC)", "NAME")
 _USER_COLUMNS = ("NAME", "ROLE", "CREATED (UTC)")
+_SECRET_COLUMNS = ("NAME", "SET BY", "CHANGED (UTC)", "LAST USED (UTC)", "CONFIGS")
 
 
 def runs_table(runs: Sequence[dict[str, Any]]) -> str:
@@ -18,6 +20,21 @@ def runs_table(runs: Sequence[dict[str, Any]]) -> str:
 def users_table(users: Sequence[User]) -> str:
     """One line a user under a line of titles."""
     return _table([_USER_COLUMNS, *(_user_row(user) for user in users)])
+
+
+def secrets_table(secrets: Sequence[Listed]) -> str:
+    """One line a secret under a line of titles; no values."""
+    rows = [
+        (
+            each.name,
+            each.created_by,
+            _time(each.changed_at.isoformat()),
+            _time(each.last_used_at.isoformat() if each.last_used_at else None),
+            "-" if each.config_count is None else str(each.config_count),
+        )
+        for each in secrets
+    ]
+    return _table([_SECRET_COLUMNS, *rows])
 
 
 def run_text(run: dict[str, Any]) -> str:

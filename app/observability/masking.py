@@ -9,9 +9,9 @@ import re
 import threading
 from typing import TYPE_CHECKING, Any
 
-from structlog.typing import EventDict
-
 if TYPE_CHECKING:
+    from structlog.typing import EventDict
+
     from app.secrets.masking import Masker
 
 _MARK = "***"
@@ -64,7 +64,7 @@ def masked(text: str) -> str:
     return text
 
 
-def mask_fields(_logger: object, _method: str, line: EventDict) -> EventDict:
+def mask_fields(_logger: object, _method: str, line: "EventDict") -> "EventDict":
     """A processor of structlog: masks all texts of a line, at any depth."""
     return {
         name: _MARK if name.lower() in _FIELDS and value else _inside(value)

@@ -143,6 +143,13 @@ def drop_keys(file: Path, ids: Sequence[str]) -> None:
         _write(file, [newest, *(key for key in others if key_id(key) not in ids)])
 
 
+def restore_keys(file: Path, keys: Sequence[str]) -> None:
+    """Puts keys back behind those that are there. Raises as `read_keys`, and `StartError`."""
+    with _locked(file):
+        there = read_keys(file)
+        _write(file, [*there, *(key for key in keys if key not in there)])
+
+
 def _is_key(text: str) -> bool:
     try:
         Fernet(text)

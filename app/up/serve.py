@@ -8,6 +8,7 @@ import uvicorn
 from app.errors import StartError
 from app.main import create_app
 from app.observability.logging import configure as configure_logging
+from app.observability.logging import log_crashes
 from app.settings import Settings, load_settings
 from app.up.checks import listen
 
@@ -18,6 +19,7 @@ _GRACE_SECONDS = 2
 def serve(settings: Settings, listener: socket.socket | None = None) -> None:
     """Serves until SIGINT or SIGTERM. Raises `StartError` if the port is taken."""
     configure_logging(settings.log_level, settings.log_format)
+    log_crashes()
     config = uvicorn.Config(
         create_app(settings),
         log_config=None,

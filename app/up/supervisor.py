@@ -78,7 +78,8 @@ class _Supervisor:
         web = ("-m", "app.up.serve", str(listener.fileno()))
         self._web = Service("web", web, environ=self._environ, files=[listener.fileno()])
         self._worker = Service("worker", ("-m", "worker"), environ=self._environ)
-        self._head = _head_of(settings) if settings.embedded_cluster else None
+        # Whether there is one is decided with the database in view.
+        self._head: EmbeddedHead | None = None
 
     async def run(self) -> None:
         """Until a signal, or until something cannot be started. Raises `StartError`."""
@@ -96,7 +97,7 @@ class _Supervisor:
             await self._stop_head()
 
     async def _prepare(self) -> None:
-        """The database, and the first administrator's link."""
+        """The database, the embedded cluster's fate, and the first administrator's link."""
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             *("-m", "app.up.prepare"),
@@ -113,8 +114,13 @@ class _Supervisor:
         if process.returncode:
             lines = err.decode(errors="replace").strip().splitlines()
             raise StartError(lines[-1] if lines else "the database could not be prepared")
-        if out:
-            link = f"{self._url}/sign-in?token={out.decode()}"
+        found = json.loads(out)
+        if found["embedded"]["is_on"]:
+            self._head = _head_of(self._settings)
+        else:
+            log.info("no embedded cluster: %s", found["embedded"]["why"])
+        if found["link_secret"]:
+            link = f"{self._url}/sign-in?token={found['link_secret']}"
             sys.stderr.write(f"first sign-in, within 15 minutes: {link}\n")
             sys.stderr.flush()
 
