@@ -1,40 +1,41 @@
-"""Sign-in by link, sign-out, and the settings page with its API tokens."""
+"""Sign-in by name and password or by a link, and sign-out."""
 
 from typing import Annotated
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from app.access.permissions import Scope
 from app.db import Database
-from app.errors import Forbidden, Invalid, NotSignedIn
-from app.models import ApiToken
-from app.users import service
-from app.users.contexts import SettingsPage, SignInLinkPage, SignInPage, TokenRow
-from app.web.deps import SESSION_COOKIE, Config, SignedIn, Store, Viewer, find_viewer, safe_next
+from app.errors import Invalid, NotSignedIn, TooMany
+from app.models import LinkPurpose
+from app.users import forms, service
+from app.users.contexts import LinkPage, SignInPage
+from app.users.passwords import hash_password
+from app.web.deps import Config, Store, device_of, find_viewer, safe_next
 from app.web.filters import sentence
 from app.web.flash import flash
-from app.web.forms import FormField
+from app.web.session_cookie import give_session, read_session, take_session
 from app.web.templating import page
 
 router = APIRouter()
-_DAY_SECONDS = 86_400
+NextPath = Annotated[str, Query(alias="next")]
+NextField = Annotated[str, Form(alias="next")]
+Field = Annotated[str, Form()]
+_FIRST_NAME = "admin"
+_REFUSED = 401
 
 
 @router.get("/sign-in")
 async def sign_in_page(
-    request: Request,
-    store: Store,
-    token: str = "",
-    next_path: Annotated[str, Query(alias="next")] = "/",
+    request: Request, store: Store, token: str = "", next_path: NextPath = "/"
 ) -> Response:
-    """With a link's token: a button that uses it. Without: how to get a link."""
+    """With a link's token: a form that uses it. Without: name and password."""
     if token:
-        context = SignInLinkPage(token, safe_next(next_path))
-        return page(request, "users/sign_in_link.html", context)
+        return await _link_page(request, store, token, safe_next(next_path))
     if await find_viewer(request):
         return RedirectResponse(safe_next(next_path), 303)
-    return page(request, "users/sign_in.html", await _sign_in_page(store))
+    return await _sign_in_page(request, store, next_path=next_path)
 
 
 @router.post("/sign-in")
@@ -42,134 +43,156 @@ async def sign_in(
     request: Request,
     store: Store,
     config: Config,
-    token: Annotated[str, Form()],
-    next_path: Annotated[str, Form(alias="next")] = "/",
+    token: Field = "",
+    name: Field = "",
+    password: Field = "",
+    repeat: Field = "",
+    next_path: NextField = "/",
 ) -> Response:
+    if token:
+        typed = (name or _FIRST_NAME, password, repeat)
+        return await _use_link(request, store, config, token, typed, safe_next(next_path))
     try:
-        async with store.write() as session:
-            _, secret = await service.redeem_link(session, token, session_days=config.session_days)
-    except NotSignedIn as error:
-        # What the message advises after its colon, the page says better.
-        problem = sentence(error.message.partition(":")[0])
-        context = await _sign_in_page(store, problem)
-        return page(request, "users/sign_in.html", context, status=401)
-    response = flash(RedirectResponse(safe_next(next_path), 303), "signed-in")
-    response.set_cookie(
-        SESSION_COOKIE,
-        secret,
-        max_age=config.session_days * _DAY_SECONDS,
-        httponly=True,
-        samesite="lax",
-        secure=request.url.scheme == "https",
-    )
-    return response
+        _, secret = await service.sign_in_with_password(
+            store,
+            name,
+            password,
+            device=device_of(request),
+            session_days=config.session_days,
+            earlier=read_session(request),
+        )
+    except NotSignedIn:
+        return await _sign_in_page(
+            request, store, name=name, next_path=next_path, status=_REFUSED, is_wrong=True
+        )
+    except TooMany as error:
+        answer = await _sign_in_page(
+            request,
+            store,
+            sentence(error.message),
+            name=name,
+            next_path=next_path,
+            status=error.status,
+        )
+        answer.headers["Retry-After"] = str(error.retry_after_seconds)
+        return answer
+    return signed_in(request, secret, days=config.session_days, path=safe_next(next_path))
 
 
 @router.post("/sign-out")
 async def sign_out(request: Request, store: Store) -> Response:
-    secret = request.cookies.get(SESSION_COOKIE)
+    secret = read_session(request)
     if secret:
         async with store.write() as session:
-            await service.end_session(session, secret)
+            await service.end_session(session, secret, device=device_of(request))
     response = flash(RedirectResponse("/sign-in", 303), "signed-out")
-    response.delete_cookie(SESSION_COOKIE, httponly=True, samesite="lax")
-    return response
+    return take_session(request, response)
 
 
-@router.get("/settings")
-async def settings(request: Request, store: Store, viewer: SignedIn) -> HTMLResponse:
-    context = await _settings_page(store, viewer, _token_fields("", Scope.WRITE))
-    return page(request, "users/settings.html", context)
+def signed_in(
+    request: Request, secret: str, *, days: int, path: str = "/", said: str = "signed-in"
+) -> Response:
+    """Goes on to `path` with the cookie of a new session."""
+    return give_session(request, flash(RedirectResponse(path, 303), said), secret, days=days)
 
 
-@router.post("/settings/tokens")
-async def create_token(
+async def _link_page(
     request: Request,
-    store: Store,
-    viewer: SignedIn,
-    name: Annotated[str, Form()] = "",
-    scope: Annotated[Scope, Form()] = Scope.WRITE,
-) -> HTMLResponse:
-    """Makes a token and shows its secret, this once."""
-    _require_admin(viewer)
-    try:
-        async with store.write() as session:
-            _, secret = await service.create_token(
-                session, name=name.strip(), scope=scope, user=viewer.user
-            )
-    except Invalid as error:
-        problem = "; ".join(problem.message for problem in error.problems) or error.message
-        fields = _token_fields(name, scope, problem)
-        context = await _settings_page(store, viewer, fields)
-        return page(request, "users/settings.html", context, status=422)
-    context = await _settings_page(store, viewer, _token_fields("", scope), secret)
-    return page(request, "users/settings.html", context, status=201)
-
-
-@router.post("/settings/tokens/{slug}/revoke")
-async def revoke_token(slug: str, store: Store, viewer: SignedIn) -> Response:
-    _require_admin(viewer)
-    async with store.write() as session:
-        await service.revoke_token(session, slug)
-    return flash(RedirectResponse("/settings", 303), "token-revoked")
-
-
-async def _sign_in_page(store: Database, problem: str = "") -> SignInPage:
+    store: Database,
+    token: str,
+    next_path: str,
+    *,
+    name: str = _FIRST_NAME,
+    problems: dict[str, str] | None = None,
+) -> Response:
     async with store.read() as session:
-        people = await service.list_users(session)
-    return SignInPage(problem, is_first_time=not any(user.is_admin for user in people))
-
-
-async def _settings_page(
-    store: Database, viewer: Viewer, fields: list[FormField], secret: str = ""
-) -> SettingsPage:
-    tokens: list[ApiToken] = []
-    if viewer.is_admin:
-        async with store.read() as session:
-            tokens = await service.list_tokens(session)
-    return SettingsPage(
-        user_name=viewer.name,
-        role="Administrator" if viewer.is_admin else "Member",
-        tokens=[_row(token) for token in tokens],
+        found = await service.find_link(session, token)
+    if found is None:
+        problem = "This sign-in link was used or is older than 15 minutes."
+        return await _sign_in_page(request, store, problem, status=_REFUSED)
+    link, user = found
+    if link.purpose is LinkPurpose.RESET:
+        return RedirectResponse("/reset?" + urlencode({"token": token}), 303)
+    viewer = await find_viewer(request)
+    faults = problems or {}
+    if user is None:
+        lead = "You become the first administrator. This link works once."
+        new = forms.new_password_fields(faults, is_optional=True)
+        fields = [forms.name_field(name, faults), *new]
+    else:
+        lead = f"This link works once. It signs this browser in as {user.name}."
+        fields = []
+    context = LinkPage(
+        action="/sign-in",
+        token=token,
+        next_path=next_path,
+        title="Sign in to Skydeck",
+        lead=lead,
         fields=fields,
-        secret=secret,
-        can_make_tokens=viewer.is_admin,
+        button="Sign in",
+        signed_in_as=viewer.name if viewer else "",
     )
+    return page(request, "users/link.html", context, status=422 if faults else 200)
 
 
-def _token_fields(name: str, scope: Scope, problem: str = "") -> list[FormField]:
-    return [
-        FormField(
-            "name",
-            "Name",
-            "text",
-            name,
-            help="What will use it, such as “laptop”.",
-            problem=problem,
-        ),
-        FormField(
-            "scope",
-            "Scope",
-            "choice",
-            scope.value,
-            help="Read sees everything; write launches and stops; admin also manages.",
-            choices=[each.value for each in Scope],
-        ),
-    ]
+async def _use_link(
+    request: Request,
+    store: Database,
+    config: Config,
+    token: str,
+    typed: tuple[str, str, str],
+    next_path: str,
+) -> Response:
+    name, password, repeat = typed
+    device, earlier = device_of(request), read_session(request)
+    try:
+        hashed = None
+        if password or repeat:
+            forms.check_new_password(password, repeat, name)
+            hashed = await _hash_for(store, token, password)
+        async with store.write() as session:
+            _, secret = await service.redeem_link(
+                session,
+                token,
+                name,
+                password_hash=hashed,
+                device=device,
+                session_days=config.session_days,
+            )
+            await service.end_session(session, earlier, device=device)
+    except NotSignedIn as error:
+        # What the message advises after its colon, the page says better.
+        problem = sentence(error.message.partition(":")[0])
+        return await _sign_in_page(request, store, problem, status=_REFUSED)
+    except Invalid as error:
+        problems = forms.problems_of(error)
+        return await _link_page(request, store, token, next_path, name=name, problems=problems)
+    return signed_in(request, secret, days=config.session_days, path=next_path)
 
 
-def _row(token: ApiToken) -> TokenRow:
-    return TokenRow(
-        slug=token.slug,
-        name=token.name,
-        prefix=token.prefix,
-        scope=token.scope,
-        created_at=token.created_at,
-        last_used_at=token.last_used_at,
-        expires_at=token.expires_at,
+async def _hash_for(store: Database, token: str, password: str) -> str | None:
+    """No hash is made for who has no open link; redeeming will say so."""
+    async with store.read() as session:
+        is_open = await service.find_link(session, token) is not None
+    return await hash_password(password) if is_open else None
+
+
+async def _sign_in_page(
+    request: Request,
+    store: Database,
+    problem: str = "",
+    *,
+    name: str = "",
+    next_path: str = "/",
+    status: int = 200,
+    is_wrong: bool = False,
+) -> HTMLResponse:
+    async with store.read() as session:
+        is_first_time = not await service.has_administrator(session)
+    context = SignInPage(
+        problem=problem,
+        fields=forms.sign_in_fields(name, is_refused=is_wrong),
+        next_path=safe_next(next_path),
+        is_first_time=is_first_time,
     )
-
-
-def _require_admin(viewer: Viewer) -> None:
-    if not viewer.is_admin:
-        raise Forbidden("API tokens are made by administrators.")
+    return page(request, "users/sign_in.html", context, status=status)

@@ -6,12 +6,15 @@ from pydantic import AwareDatetime, Field
 
 from app.access.permissions import Scope
 from app.api.schemas import Answer, Body, Line
-from app.models import ApiToken
+from app.users.service import TokenEntry
 
 
 class TokenBody(Body):
     name: Line = Field(examples=["nightly sweep"])
     scope: Scope = Scope.WRITE
+    project: Line | None = Field(
+        default=None, description="Binds the token to one project", examples=["default"]
+    )
     expires_at: AwareDatetime | None = Field(default=None, examples=["2027-01-01T00:00:00Z"])
 
 
@@ -20,13 +23,15 @@ class TokenAnswer(Answer):
     name: str
     prefix: str = Field(description="The readable head of the token", examples=["sky_x7Rf2k"])
     scope: Scope
+    user: str | None = Field(description="Whose it is; null: of the service's own machine")
+    project: str | None = Field(description="The one project it is bound to, if any")
     created_at: datetime
     expires_at: datetime | None
     last_used_at: datetime | None = Field(description="Exact to a minute")
 
     @classmethod
-    def of(cls, token: ApiToken) -> "TokenAnswer":
-        return cls.model_validate(_named(token))
+    def of(cls, entry: TokenEntry) -> "TokenAnswer":
+        return cls.model_validate(_named(entry))
 
 
 class NewTokenAnswer(TokenAnswer):
@@ -36,10 +41,11 @@ class NewTokenAnswer(TokenAnswer):
     )
 
     @classmethod
-    def made(cls, token: ApiToken, secret: str) -> "NewTokenAnswer":
-        return cls.model_validate(_named(token) | {"token": secret})
+    def made(cls, entry: TokenEntry, secret: str) -> "NewTokenAnswer":
+        return cls.model_validate(_named(entry) | {"token": secret})
 
 
-def _named(token: ApiToken) -> dict[str, object]:
+def _named(entry: TokenEntry) -> dict[str, object]:
     columns = ("name", "prefix", "scope", "created_at", "expires_at", "last_used_at")
-    return {"id": token.slug} | {name: getattr(token, name) for name in columns}
+    named: dict[str, object] = {name: getattr(entry.token, name) for name in columns}
+    return named | {"id": entry.token.slug, "user": entry.user_name, "project": entry.project}

@@ -9,6 +9,7 @@ from app.experiments import routes as experiments
 from app.outgoing import routes as outgoing
 from app.runs import action_routes, form_routes, routes, stream_routes, tab_routes
 from app.sharing import routes as sharing
+from app.users import account_routes, invite_routes, link_routes, people_routes
 from app.users import routes as users
 from app.web import errors, preferences
 from app.web.assets import HashedStaticFiles
@@ -19,6 +20,10 @@ from app.web.timeouts import BodyInTime
 FORM_BYTES = 1_000_000
 ROUTERS = (
     users.router,
+    link_routes.router,
+    account_routes.router,
+    people_routes.router,
+    invite_routes.router,
     preferences.router,
     # Before the run pages: `/runs/new` is no run's slug.
     form_routes.router,

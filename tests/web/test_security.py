@@ -14,7 +14,10 @@ from app.web.site import ROUTERS
 from tests.web.html import parse
 from tests.web.seed import Seeded
 
-PUBLIC = {("GET", "/sign-in"), ("POST", "/sign-in"), ("POST", "/sign-out")}
+PUBLIC = {
+    *(("GET", path) for path in ("/sign-in", "/reset", "/join")),
+    *(("POST", path) for path in ("/sign-in", "/reset", "/join", "/sign-out")),
+}
 
 
 def page_paths(seeded: Seeded) -> list[str]:

@@ -7,7 +7,7 @@ from sqlalchemy import func, select
 
 from app.db import Database
 from app.ids import new_id
-from app.models import IdempotencyKey, SignInLink, User, UserSession, Worker
+from app.models import IdempotencyKey, LinkPurpose, SignInLink, User, UserSession, Worker
 from tests.fakes.clock import START
 from worker.cleanup import clean_up, keep_clean
 
@@ -25,12 +25,20 @@ async def fill(database: Database, *, age: timedelta, name: str) -> None:
         session.add_all(
             [
                 IdempotencyKey(caller="c", key=name, request_digest="d", answer={}, created_at=at),
-                SignInLink(id=new_id(), secret_hash=name, created_at=at, expires_at=at + HOUR),
+                SignInLink(
+                    id=new_id(),
+                    secret_hash=name,
+                    purpose=LinkPurpose.SIGN_IN,
+                    created_at=at,
+                    expires_at=at + HOUR,
+                ),
                 UserSession(
                     id=new_id(),
+                    slug=name,
                     user_id=user.id,
                     secret_hash=name,
                     created_at=at,
+                    seen_at=at,
                     expires_at=at + HOUR,
                 ),
                 Worker(id=new_id(), host=name, process_id=1, started_at=at, seen_at=at),

@@ -1,0 +1,94 @@
+"""Queries of API tokens."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import or_, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.models import ApiToken, Project, User
+
+
+@dataclass(frozen=True, slots=True)
+class TokenEntry:
+    """A token with its user's name and its project's slug, where it has them."""
+
+    token: ApiToken
+    user_name: str | None
+    project: str | None
+
+
+async def find_valid_token(
+    session: AsyncSession, secret_hash: str, now: datetime
+) -> tuple[ApiToken, User | None] | None:
+    """The token and its owner, unless it is revoked, out of time, or its owner is disabled."""
+    row = (
+        await session.execute(
+            select(ApiToken, User)
+            .outerjoin(User, ApiToken.user_id == User.id)
+            .where(
+                ApiToken.secret_hash == secret_hash,
+                ApiToken.revoked_at.is_(None),
+                or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > now),
+                User.disabled_at.is_(None),
+            )
+        )
+    ).first()
+    return None if row is None else (row[0], row[1])
+
+
+async def touch_token(
+    session: AsyncSession, token: ApiToken, *, now: datetime, unless_since: datetime
+) -> None:
+    """Notes the use of a token, unless that was done after `unless_since`."""
+    await session.execute(
+        update(ApiToken)
+        .where(
+            ApiToken.id == token.id,
+            or_(ApiToken.last_used_at.is_(None), ApiToken.last_used_at <= unless_since),
+        )
+        .values(last_used_at=now)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def find_token_named(session: AsyncSession, slug: str) -> ApiToken | None:
+    found: ApiToken | None = await session.scalar(
+        select(ApiToken).where(ApiToken.slug == slug, ApiToken.revoked_at.is_(None))
+    )
+    return found
+
+
+async def list_tokens(
+    session: AsyncSession,
+    *,
+    user_id: UUID | None = None,
+    project_id: UUID | None = None,
+    slug: str | None = None,
+) -> Sequence[TokenEntry]:
+    """Tokens that are not revoked, newest first; of one user, project or slug where given."""
+    query = (
+        select(ApiToken, User.name, Project.slug)
+        .outerjoin(User, ApiToken.user_id == User.id)
+        .outerjoin(Project, ApiToken.project_id == Project.id)
+        .where(ApiToken.revoked_at.is_(None))
+        .order_by(ApiToken.id.desc())
+    )
+    if user_id is not None:
+        query = query.where(ApiToken.user_id == user_id)
+    if slug is not None:
+        query = query.where(ApiToken.slug == slug)
+    if project_id is not None:
+        query = query.where(ApiToken.project_id == project_id)
+    return [TokenEntry(*row) for row in await session.execute(query)]
+
+
+async def revoke_tokens(session: AsyncSession, user: User, now: datetime) -> None:
+    await session.execute(
+        update(ApiToken)
+        .where(ApiToken.user_id == user.id, ApiToken.revoked_at.is_(None))
+        .values(revoked_at=now)
+        .execution_options(synchronize_session=False)
+    )
