@@ -12,6 +12,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.ids import new_slug
 
 HEADER = "X-Request-ID"
+# The address of a shared run is its key.
+_SHARED = re.compile(r"^/shared/[^/]+")
 _GIVEN = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _logger = logging.getLogger("app.requests")
 
@@ -51,7 +53,7 @@ def _id_of(headers: Headers) -> str:
 
 
 def _log(scope: Scope, status: int, seconds: float) -> None:
-    path = scope["path"]
+    path = _SHARED.sub("/shared/***", scope["path"])
     # Live pages look every second: what changes something, or goes wrong, must stand out.
     is_plain_look = scope["method"] in ("GET", "HEAD") and status < HTTPStatus.BAD_REQUEST
     level = logging.DEBUG if is_plain_look else logging.INFO
