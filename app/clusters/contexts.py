@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from app.web.cluster_line import ClusterLine
+from app.web.forms import FormField
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +21,15 @@ class NodeRow:
 
 @dataclass(frozen=True, slots=True)
 class ClusterCard:
-    """`ray_version` is empty until the cluster was reached."""
+    """`ray_version` is empty until the cluster was reached. The last two: see `Cluster`."""
 
     line: ClusterLine
     kind: str
     ray_version: str
     nodes: list[NodeRow]
+    is_embedded: bool
+    runs_member_code: bool
+    shows_secrets: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +38,16 @@ class ClustersPage:
 
     clusters: list[ClusterCard]
     worker_count: int
+    can_manage: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentsPage:
+    """What an administrator agrees to. Whoever allows more types the cluster's name."""
+
+    slug: str
+    name: str
+    is_embedded: bool
+    runs_member_code: bool
+    shows_secrets: bool
+    confirm_field: FormField

@@ -5,9 +5,10 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse
 
+from app.access.permissions import Permission
 from app.clusters import service
 from app.clusters.contexts import ClusterCard, ClustersPage, NodeRow
-from app.models import Cluster
+from app.models import Cluster, ClusterKind
 from app.runs import service as runs
 from app.web.cluster_line import cluster_line
 from app.web.deps import Reader, Store
@@ -19,14 +20,15 @@ router = APIRouter()
 
 @router.get("/clusters")
 async def list_clusters(
-    request: Request, store: Store, htmx: HtmxRequest, _viewer: Reader
+    request: Request, store: Store, htmx: HtmxRequest, viewer: Reader
 ) -> HTMLResponse:
     async with store.read() as session:
         found = await service.list_all(session)
         loads = await runs.loads(session)
         workers = await service.list_workers(session)
     cards = [_card(row, loads.get(row.id, runs.ClusterLoad())) for row in found]
-    context = ClustersPage(cards, len(workers))
+    can_manage = viewer.may(Permission.ADMINISTER)
+    context = ClustersPage(cards, len(workers), can_manage)
     if htmx.is_fragment:
         return fragment(request, "clusters/_cards.html", context)
     return page(request, "clusters/list.html", context)
@@ -39,6 +41,9 @@ def _card(cluster: Cluster, load: runs.ClusterLoad) -> ClusterCard:
         kind=cluster.kind,
         ray_version=str(cluster.details.get("ray_version", "")),
         nodes=nodes,
+        is_embedded=cluster.kind is ClusterKind.EMBEDDED,
+        runs_member_code=cluster.runs_member_code,
+        shows_secrets=cluster.shows_secrets,
     )
 
 

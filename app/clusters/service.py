@@ -6,6 +6,10 @@ from datetime import timedelta
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.access.principal import Actor
+from app.audit import service as audit
+from app.audit.actions import Action
+from app.audit.service import Target
 from app.clock import utcnow
 from app.clusters import repository
 from app.clusters.embedded_policy import Decision
@@ -26,6 +30,36 @@ async def get(session: AsyncSession, slug: str) -> Cluster:
 
 async def list_all(session: AsyncSession) -> Sequence[Cluster]:
     return await repository.list_all(session)
+
+
+async def set_consents(
+    session: AsyncSession,
+    cluster: Cluster,
+    *,
+    runs_member_code: bool | None = None,
+    shows_secrets: bool | None = None,
+    actor: Actor,
+) -> Cluster:
+    """Writes what an administrator agrees to; None leaves it as it is. See `Cluster`."""
+    before = _consents(cluster)
+    if runs_member_code is not None:
+        cluster.runs_member_code = runs_member_code
+    if shows_secrets is not None:
+        cluster.shows_secrets = shows_secrets
+    after = _consents(cluster)
+    if after != before:
+        target = Target("cluster", cluster.slug)
+        audit.record(
+            session,
+            actor,
+            Action.CLUSTER_CHANGE,
+            target,
+            before=before,
+            after=after,
+            details={"now": after},
+        )
+        await session.flush()
+    return cluster
 
 
 async def decide_embedded(session: AsyncSession, decision: Decision) -> Cluster:
@@ -79,3 +113,10 @@ async def ensure_embedded(session: AsyncSession) -> Cluster:
         # Another process made it between our look and our insert.
         return await get(session, EMBEDDED)
     return cluster
+
+
+def _consents(cluster: Cluster) -> dict[str, bool]:
+    return {
+        "runs_member_code": cluster.runs_member_code,
+        "shows_secrets": cluster.shows_secrets,
+    }

@@ -20,6 +20,7 @@ from app.models import Config, Experiment, Project
 from app.names import checked_name
 from app.paging import Page, decode_id_cursor, page_of
 from app.recipes import service as recipes
+from app.secrets import service as secrets
 
 MAX_TAGS = 50
 MAX_TAG = 100
@@ -40,6 +41,8 @@ async def create(
 
     Raises `NotFound` for an unknown recipe, `Invalid` with one problem per value.
     """
+    # First of all: a message about a wrong value may quote it.
+    await secrets.refuse_values(session, [project.id], config)
     values = recipes.resolve(recipe, config)
     experiment = await create_bare(
         session, project=project, name=name, actor=actor, hypothesis=hypothesis, tags=tags
@@ -59,6 +62,8 @@ async def create_bare(
     tags: Sequence[str] = (),
 ) -> Experiment:
     """An experiment without a config, for runs that are fed from outside."""
+    texts = {"name": name, "hypothesis": hypothesis, "tags": tags}
+    await secrets.refuse_values(session, [project.id], texts)
     experiment = Experiment(
         id=new_id(),
         slug=new_slug("exp"),

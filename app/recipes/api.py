@@ -1,13 +1,18 @@
 """JSON API of recipes, and of configs before they are launched."""
 
+from uuid import UUID
+
 from fastapi import APIRouter
 
+from app.access.permissions import Permission
+from app.access.principal import Principal
 from app.api.deps import Reader, Reading
 from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
 from app.clusters import service as clusters
 from app.recipes import service
 from app.recipes.schemas import ConfigBody, RecipeAnswer, RenderAnswer, ValidationAnswer
+from app.secrets import service as secrets
 
 router = APIRouter(tags=["recipes and configs"], route_class=JsonRoute)
 
@@ -24,15 +29,22 @@ async def get_recipe(name: str, _caller: Reader) -> RecipeAnswer:
 
 
 @router.post("/configs/validate")
-async def validate_config(body: ConfigBody, _caller: Reader, session: Reading) -> ValidationAnswer:
+async def validate_config(body: ConfigBody, caller: Reader, session: Reading) -> ValidationAnswer:
     """Everything that would stop a launch, and what is worth a second look. Changes nothing."""
+    await secrets.refuse_values(session, _readable(caller), body.config)
     if body.cluster is not None:
         await clusters.get(session, body.cluster)
     return ValidationAnswer.of(service.validate(service.get(body.recipe), body.config))
 
 
 @router.post("/configs/render")
-async def render_config(body: ConfigBody, _caller: Reader) -> RenderAnswer:
+async def render_config(body: ConfigBody, caller: Reader, session: Reading) -> RenderAnswer:
     """The exact files that a run of this config submits. The same config, the same bytes."""
+    await secrets.refuse_values(session, _readable(caller), body.config)
     values = service.resolve(body.recipe, body.config)
     return RenderAnswer.model_validate(service.render(service.get(body.recipe), values))
+
+
+def _readable(caller: Principal) -> list[UUID] | None:
+    found = caller.projects(Permission.READ)
+    return None if found is None else list(found)

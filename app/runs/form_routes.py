@@ -1,6 +1,7 @@
 """The form of a new run: shown, refused with everything kept, or launched."""
 
 from typing import Annotated
+from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -20,6 +21,7 @@ from app.runs import launch_form, service
 from app.runs.contexts import AdmissionPart
 from app.runs.launch_form import EXPERIMENT, NAME, PROJECT, RECIPE, Typed
 from app.runs.loading import embedded_line
+from app.secrets import service as secrets
 from app.web.deps import Store, Viewer, Writer
 from app.web.flash import flash
 from app.web.forms import as_text, typed_values
@@ -76,6 +78,10 @@ async def launch(request: Request, store: Store, viewer: Writer) -> Response:
     except Invalid as error:
         problems = launch_form.problems_by_field(error)
         async with store.read() as session:
+            # A secret that was typed into a field by mistake is not shown again.
+            known = await secrets.masker(session, _all_readable(viewer))
+            typed = {field: known.text(text) for field, text in typed.items()}
+            problems = {field: known.text(text) for field, text in problems.items()}
             admission = await _admission(session, viewer, recipe, typed)
         context = launch_form.form_page(recipe, typed, problems, admission, _writable(viewer))
         return page(request, "runs/new.html", context, status=422)
@@ -100,7 +106,8 @@ async def _create(session: WriteSession, recipe: Recipe, typed: Typed, principal
         )
         overrides: dict[str, object] = {}
     else:
-        overrides = {k: v for k, v in values.items() if newest.values.get(k) != v}
+        before = {**recipe.defaults(), **newest.values}
+        overrides = {k: v for k, v in values.items() if before[k] != v}
     return await service.create(
         session,
         experiment,
@@ -117,6 +124,11 @@ def _experiment_name(text: str) -> str:
     except Invalid as error:
         problems = [Problem(EXPERIMENT, each.rule, each.message) for each in error.problems]
         raise Invalid(error.message, problems) from None
+
+
+def _all_readable(viewer: Viewer) -> list[UUID] | None:
+    found = viewer.principal.projects(Permission.READ)
+    return None if found is None else list(found)
 
 
 def _writable(viewer: Viewer) -> list[Membership]:

@@ -32,7 +32,7 @@ from app.models import (
 from app.names import checked_name
 from app.paging import Page, decode_id_cursor, page_of
 from app.recipes import service as recipes
-from app.runs import repository
+from app.runs import launch_checks, repository
 from app.runs.sorting import parse_sort, place_of
 from app.runs.states import ENDED, created, transition
 from app.sharing import service as sharing
@@ -66,13 +66,18 @@ async def create(
     """Queues a run of the experiment's newest config.
 
     `overrides` make an immutable config of this run only. Raises `Invalid` for values the
-    recipe refuses, `Conflict` if the experiment has no config, `NotFound` for the cluster.
+    recipe or the cluster refuses and for secrets that are not there, `Conflict` if the experiment
+    has no config, `NotFound` for the cluster.
     """
+    place = experiment.project_id
+    await launch_checks.check_texts(session, place, overrides or {}, name=name, tags=tags)
     config = await _config_for(session, experiment, overrides or {})
+    await launch_checks.check_texts(session, place, config.values)
     named = cluster and await clusters.get(session, cluster)
     target = named or await clusters.ensure_embedded(session)
     run = _new_run(experiment, config, actor=actor, name=name, tags=tags)
     run.cluster_id = target.id
+    await launch_checks.check_launch(session, run, config, target)
     return await _store(session, run, config, actor)
 
 
@@ -90,6 +95,7 @@ async def create_external(
     home = await experiments.find_or_create_by_name(
         session, project, experiment or name, actor=actor
     )
+    await launch_checks.check_texts(session, project.id, config or {}, name=name, tags=tags)
     frozen = Config(
         id=new_id(),
         experiment_id=home.id,
@@ -242,8 +248,8 @@ async def request_stop(session: AsyncSession, run: Run, *, actor: Actor) -> Run:
 async def request_resume(session: AsyncSession, run: Run, *, actor: Actor) -> Run:
     """Queues a next attempt that resumes from the newest checkpoint.
 
-    Raises `Conflict` unless the run failed, was stopped or was lost on a cluster of ours, and
-    while it is deleted.
+    Raises `Conflict` unless the run failed, was stopped or was lost on a cluster of ours, while it
+    is deleted, and if its cluster may not run it any more.
     """
     await repository.lock(session, run)
     if run.deleted_at is not None:
@@ -253,6 +259,7 @@ async def request_resume(session: AsyncSession, run: Run, *, actor: Actor) -> Ru
         raise Conflict(
             f"run {run.slug} is {run.status}: only a failed, stopped or lost run resumes"
         )
+    await launch_checks.check_resume(session, run)
     before, now = _fields(run), utcnow()
     await _wish(session, run, DesiredStatus.RUN, actor=actor, reason="resume_requested")
     session.add(
@@ -280,7 +287,10 @@ async def finish_external(
 
 
 async def delete(session: AsyncSession, run: Run, *, actor: Actor) -> Run:
-    """Hides an ended run, and ends its share links; it can be restored. Raises `Conflict` while it is under way."""
+    """Hides an ended run, and ends its share links; it can be restored.
+
+    Raises `Conflict` while it is under way.
+    """
     await repository.lock(session, run)
     if run.status not in ENDED:
         raise Conflict(f"run {run.slug} is {run.status}: stop it before deleting it")

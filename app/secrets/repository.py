@@ -32,10 +32,12 @@ async def list_named(
     return (await session.scalars(query.order_by(Secret.name))).all()
 
 
-async def list_known(session: AsyncSession, project_ids: Sequence[UUID]) -> Sequence[Secret]:
-    """All secrets of these projects and of the site, those kept for masking too."""
-    place = or_(Secret.project_id.is_(None), Secret.project_id.in_(project_ids))
-    return (await session.scalars(select(Secret).where(place).order_by(Secret.id))).all()
+async def list_known(session: AsyncSession, project_ids: Sequence[UUID] | None) -> Sequence[Secret]:
+    """All secrets of these projects (None: of all) and of the site, those kept for masking too."""
+    query = select(Secret).order_by(Secret.id)
+    if project_ids is not None:
+        query = query.where(or_(Secret.project_id.is_(None), Secret.project_id.in_(project_ids)))
+    return (await session.scalars(query)).all()
 
 
 async def list_retired(session: AsyncSession) -> Sequence[Secret]:

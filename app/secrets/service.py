@@ -132,9 +132,9 @@ async def forget_retired(session: AsyncSession) -> None:
             await repository.remove(session, row)
 
 
-async def masker(session: AsyncSession, project_ids: Iterable[UUID]) -> Masker:
-    """Masks the secrets of these projects and of the site. Raises `KeyMissing`."""
-    rows = await repository.list_known(session, list(project_ids))
+async def masker(session: AsyncSession, project_ids: Sequence[UUID] | None) -> Masker:
+    """Masks the secrets of these projects (None: of all) and of the site. Raises `KeyMissing`."""
+    rows = await repository.list_known(session, project_ids)
     return vault_of(session).masker(rows) if rows else Masker(())
 
 
@@ -155,24 +155,28 @@ async def require_known(
 
 
 async def refuse_values(
-    session: AsyncSession, project_id: UUID, texts: Mapping[str, Any], *, advice: str | None = None
+    session: AsyncSession, project_ids: Sequence[UUID] | None, texts: Mapping[str, Any]
 ) -> None:
-    """Raises `Invalid` if a text, at any depth, holds the value of a secret.
+    """Raises `Invalid` if a text, at any depth, holds the value of a secret of these projects.
 
-    `texts` by the field that is blamed. The message never holds the value.
+    None: of any project. `texts` by the field that is blamed. The message never holds the value.
     """
-    known = await masker(session, [project_id])
+    known = await masker(session, project_ids)
     if not known:
         return
-    how = advice or f"name the secret in {recipes.SECRETS} and read it from the environment"
-    found = {field: known.find(text) for field, text in _texts(texts)}
+    found = {(field, known.find(text)) for field, text in _texts(texts)}
     problems = [
-        Problem(field, "holds_secret", f"this holds the value of secret {name}: {how}")
-        for field, name in found.items()
+        Problem(
+            field,
+            "holds_secret",
+            f"this holds the value of secret {name}: set the secret's name under "
+            f"{recipes.SECRETS}, and read the value from the job's environment",
+        )
+        for field, name in sorted(found, key=str)
         if name is not None
     ]
     if problems:
-        raise Invalid(f"{problems[0].field}: {problems[0].message}", problems)
+        raise Invalid(problems[0].message, problems)
 
 
 async def rows_for_job(
