@@ -93,6 +93,11 @@ class Principal:
             if permission in OF_ROLE[role] and self.only_project_id in (None, project_id)
         )
 
+    def role_in(self, project_id: UUID) -> Role | None:
+        """What they amount to in a project; None if they may not even read it."""
+        grants = {p for p in Permission if self.allows(p, project_id)}
+        return next((role for role in reversed(Role) if OF_ROLE[role] <= grants), None)
+
     def require(
         self, permission: Permission, project_id: UUID | None = None, *, what: str = "this"
     ) -> None:
@@ -104,9 +109,9 @@ class Principal:
             return
         if project_id is not None and not self.allows(Permission.READ, project_id):
             raise NotFound(f"there is no {what}", is_hidden=True)
-        raise Forbidden(self._reason(permission))
+        raise Forbidden(self._reason(permission, project_id))
 
-    def _reason(self, permission: Permission) -> str:
+    def _reason(self, permission: Permission, project_id: UUID | None) -> str:
         if permission not in OF_SCOPE[self.scope]:
             needed = next(scope for scope in Scope if permission in OF_SCOPE[scope])
             return f"this needs a token of scope {needed}, yours has {self.scope}"
@@ -114,4 +119,4 @@ class Principal:
             return "this belongs to a person's account; this token is not for all of one"
         if permission is Permission.ADMINISTER:
             return "this needs an administrator of the site"
-        return f"this needs {_NEEDED[permission]} of the project"
+        return f"this needs {_NEEDED[permission]} of {'the' if project_id else 'a'} project"

@@ -16,14 +16,17 @@ from app.logs import api as logs
 from app.metrics import api as metrics
 from app.observability.requests import RequestLog
 from app.outgoing import api as outgoing
+from app.projects import api as projects
 from app.recipes import api as recipes
 from app.runs import api as runs
+from app.secrets import api as secrets
 from app.sharing import api as sharing
 from app.users import api as users
 
 PREFIX = "/api/v1"
 BODY_BYTES = 1_000_000
 FEATURES = (
+    projects,
     recipes,
     experiments,
     runs,
@@ -31,6 +34,7 @@ FEATURES = (
     logs,
     evaluations,
     clusters,
+    secrets,
     users,
     outgoing,
     audit,

@@ -13,6 +13,8 @@ class ExperimentRow:
 
     slug: str
     name: str
+    project_slug: str
+    project_name: str
     recipe: str
     """Empty for experiments whose runs are fed from outside."""
     version: int | None
@@ -28,15 +30,19 @@ class ExperimentsPage:
 
     rows: list[ExperimentRow]
     pager: Pager
+    names_projects: bool
+    """Whether the rows may be of several projects."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentPage:
-    """`query` and `status` are those of the runs table: no filter here."""
+    """`query`, `status` and `project` are those of the runs table: no filter here."""
 
     experiment: ExperimentRow
     hypothesis: str
     rows: list[RunRow]
     pager: Pager
+    can_write: bool
     query: str = ""
     status: str = ""
+    project: str = ""

@@ -40,6 +40,7 @@ async def list_experiments(
         pager=pager(
             "/experiments", {"project": project}, cursor=cursor, next_cursor=found.next_cursor
         ),
+        names_projects=not project and len(viewer.projects) > 1,
     )
     return page(request, "experiments/list.html", context)
 
@@ -82,6 +83,7 @@ async def show_experiment(
             for run in found.items
         ],
         pager=pager(f"/experiments/{slug}", {}, cursor=cursor, next_cursor=found.next_cursor),
+        can_write=viewer.may(Permission.WRITE, experiment.project_id),
     )
     if htmx.is_fragment:
         return fragment(request, "runs/_table.html", context)
@@ -92,6 +94,8 @@ def _row(experiment: Experiment, config: Config | None, run_count: int) -> Exper
     return ExperimentRow(
         slug=experiment.slug,
         name=experiment.name,
+        project_slug=experiment.project.slug,
+        project_name=experiment.project.name,
         recipe=config.recipe if config else "",
         version=config.version if config else None,
         run_count=run_count,

@@ -15,9 +15,9 @@ router = APIRouter()
 
 
 @router.get("/runs/{slug}/stop")
-async def ask_stop(request: Request, slug: str, store: Store, _viewer: RunWriter) -> HTMLResponse:
+async def ask_stop(request: Request, slug: str, store: Store, viewer: RunWriter) -> HTMLResponse:
     async with store.read() as session:
-        run, head = await load_head(session, slug)
+        run, head = await load_head(session, slug, viewer)
     if not head.can_stop:
         raise Conflict(f"run {run.slug} cannot be stopped: it is {run.status} already")
     context = ConfirmPage(
@@ -48,9 +48,9 @@ async def resume(slug: str, store: Store, viewer: RunWriter) -> Response:
 
 
 @router.get("/runs/{slug}/delete")
-async def ask_delete(request: Request, slug: str, store: Store, _viewer: RunWriter) -> HTMLResponse:
+async def ask_delete(request: Request, slug: str, store: Store, viewer: RunWriter) -> HTMLResponse:
     async with store.read() as session:
-        run, head = await load_head(session, slug)
+        run, head = await load_head(session, slug, viewer)
     if not head.can_delete:
         why = "it is deleted already" if head.is_deleted else f"it is {run.status}, stop it first"
         raise Conflict(f"run {run.slug} cannot be deleted: {why}")

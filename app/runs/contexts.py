@@ -38,6 +38,8 @@ class RunsPage:
     """The words searched for, as typed."""
     status: str
     """The status filtered by, or empty."""
+    project: str
+    """The project that the table is narrowed to, or empty."""
     live_url: str
     """Where the table's newer form comes from; the same page."""
     pager: Pager
@@ -117,6 +119,8 @@ class RunHead:
     colour: int
     experiment_slug: str
     experiment_name: str
+    project_slug: str
+    project_name: str
     status: str
     words: str
     """The status line, such as `Running step 84 of 200 · 0.3 s a step`."""
@@ -127,6 +131,7 @@ class RunHead:
     conditions: list[Condition]
     cluster: ClusterLine | None
     is_live: bool
+    can_write: bool
     can_stop: bool
     can_resume: bool
     can_delete: bool

@@ -1,5 +1,6 @@
 """What several pages about runs read first."""
 
+from app.access.permissions import Permission
 from app.clusters import service as clusters
 from app.db import ReadSession
 from app.models import Run
@@ -7,13 +8,18 @@ from app.runs import service, views
 from app.runs.contexts import RunHead
 from app.runs.service import ClusterLoad
 from app.web.cluster_line import ClusterLine, cluster_line, load_of
+from app.web.deps import Viewer
 
 
-async def load_head(session: ReadSession, slug: str, *, tab: str = "") -> tuple[Run, RunHead]:
-    """A run and the top of its pages. Raises `NotFound`."""
+async def load_head(
+    session: ReadSession, slug: str, viewer: Viewer, *, tab: str = ""
+) -> tuple[Run, RunHead]:
+    """A run and the top of its pages, with what the viewer may do. Raises `NotFound`."""
     run = await service.get(session, slug)
     load = load_of(run, await service.loads(session))
-    return run, views.run_head(run, load=load, tab=tab, pushed_step=await pushed_step(session, run))
+    step = await pushed_step(session, run)
+    can_write = viewer.may(Permission.WRITE, run.project_id)
+    return run, views.run_head(run, load=load, tab=tab, pushed_step=step, can_write=can_write)
 
 
 async def pushed_step(session: ReadSession, run: Run) -> int | None:

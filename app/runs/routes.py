@@ -28,6 +28,7 @@ from app.web.cluster_line import load_of
 from app.web.deps import Reader, RunReader, Store
 from app.web.htmx import HtmxRequest
 from app.web.paging import Cursor, pager
+from app.web.project_switch import project_switch
 from app.web.run_table import rate_figure, run_row
 from app.web.search import SearchWords
 from app.web.templating import fragment, page
@@ -50,7 +51,7 @@ _STATUSES = {value: statuses for _, value, statuses in _CHIPS}
 async def start(request: Request, store: Store, viewer: Reader) -> Response:
     async with store.read() as session:
         if await service.count(session, projects=viewer.principal.projects(Permission.READ)):
-            return RedirectResponse("/runs", 303)
+            return RedirectResponse(project_switch(request, viewer).list_url, 303)
         line = await embedded_line(session)
     return page(request, "runs/start.html", StartPage(line))
 
@@ -90,12 +91,14 @@ async def list_runs(
                 load_of(run, loads),
                 now,
                 pushed_step=steps.get(run.id),
+                project_name="" if project else viewer.project_badge(run.project_id),
             )
             for run in found.items
         ],
         chips=[_chip(title, value, query) for title, value, _ in _CHIPS],
         query=q,
         status=query["status"],
+        project=project,
         live_url=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
         pager=pager("/runs", query, cursor=cursor, next_cursor=found.next_cursor),
         cluster=line,
@@ -106,9 +109,9 @@ async def list_runs(
 
 
 @router.get("/runs/{slug}")
-async def show(request: Request, slug: str, store: Store, _viewer: RunReader) -> HTMLResponse:
+async def show(request: Request, slug: str, store: Store, viewer: RunReader) -> HTMLResponse:
     async with store.read() as session:
-        run, head = await load_head(session, slug, tab="Charts")
+        run, head = await load_head(session, slug, viewer, tab="Charts")
         counts = (await metrics.list_solve_counts(session, [run])).get(run.id, [])
         newest = await metrics.find_newest_evaluation(session, run)
         series = await metrics.list_series(session, run)
@@ -133,11 +136,11 @@ async def show(request: Request, slug: str, store: Store, _viewer: RunReader) ->
 
 @router.get("/runs/{slug}/status")
 async def status_part(
-    request: Request, slug: str, store: Store, _viewer: RunReader, *, figures: bool = False
+    request: Request, slug: str, store: Store, viewer: RunReader, *, figures: bool = False
 ) -> HTMLResponse:
     """The live part at the top of a run's pages; the first tab has `figures` in it."""
     async with store.read() as session:
-        run, head = await load_head(session, slug)
+        run, head = await load_head(session, slug, viewer)
         counts = (await metrics.list_solve_counts(session, [run])).get(run.id, [])
     shown = views.figures(run, head.step, counts, utcnow()) if figures else []
     return fragment(request, "runs/_head.html", StatusPart(head, shown))
@@ -148,22 +151,22 @@ async def charts_part(
     request: Request,
     slug: str,
     store: Store,
-    _viewer: RunReader,
+    viewer: RunReader,
     hero: Annotated[str, Query(max_length=_KEY_LENGTH)] = HERO_KEY,
 ) -> HTMLResponse:
     """The cards of all charts but `hero`, asked for again when a run logs a new metric."""
     async with store.read() as session:
-        run, head = await load_head(session, slug)
+        run, head = await load_head(session, slug, viewer)
         series = await metrics.list_series(session, run)
     context = ChartsPart(head, views.chart_groups(run, series, hero=hero))
     return fragment(request, "runs/_charts.html", context)
 
 
 @router.get("/runs/{slug}/mazes")
-async def mazes_part(request: Request, slug: str, store: Store, _viewer: RunReader) -> HTMLResponse:
+async def mazes_part(request: Request, slug: str, store: Store, viewer: RunReader) -> HTMLResponse:
     """The newest evaluation as a grid of mazes."""
     async with store.read() as session:
-        run, head = await load_head(session, slug)
+        run, head = await load_head(session, slug, viewer)
         newest = await metrics.find_newest_evaluation(session, run)
     context = MazesPart(head, views.maze_grid(newest) if newest else None)
     return fragment(request, "runs/_mazes.html", context)

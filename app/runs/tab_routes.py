@@ -55,10 +55,10 @@ async def points(
 
 @router.get("/runs/{slug}/chart")
 async def show_chart(
-    request: Request, slug: str, key: str, store: Store, _viewer: RunReader
+    request: Request, slug: str, key: str, store: Store, viewer: RunReader
 ) -> HTMLResponse:
     async with store.read() as session:
-        run, head = await load_head(session, slug, tab="Charts")
+        run, head = await load_head(session, slug, viewer, tab="Charts")
         found = await metrics.read_series(session, [run], [key], max_points=POINTS)
     if not found:
         raise NotFound(f"this run has logged no metric named {key}")
@@ -79,7 +79,7 @@ async def show_log(
     request: Request,
     slug: str,
     store: Store,
-    _viewer: RunReader,
+    viewer: RunReader,
     attempt: AttemptNumber = None,
     from_line: LineNumber = None,
     q: SearchWords = "",
@@ -87,7 +87,7 @@ async def show_log(
     """The last lines, those from a number on, or those that contain `q`."""
     words = q.strip()
     async with store.read() as session:
-        run, head = await load_head(session, slug, tab="Log")
+        run, head = await load_head(session, slug, viewer, tab="Log")
         found = await logs.read_lines(
             session, run, attempt=attempt, from_line=from_line, limit=LOG_LINES, q=words
         )
@@ -115,11 +115,9 @@ async def whole_log(
 
 
 @router.get("/runs/{slug}/config")
-async def show_config(
-    request: Request, slug: str, store: Store, _viewer: RunReader
-) -> HTMLResponse:
+async def show_config(request: Request, slug: str, store: Store, viewer: RunReader) -> HTMLResponse:
     async with store.read() as session:
-        run, head = await load_head(session, slug, tab="Config")
+        run, head = await load_head(session, slug, viewer, tab="Config")
     config = run.config
     try:
         recipe = recipes.get(config.recipe)
@@ -138,10 +136,10 @@ async def show_config(
 
 @router.get("/runs/{slug}/timeline")
 async def show_timeline(
-    request: Request, slug: str, store: Store, _viewer: RunReader, cursor: Cursor = None
+    request: Request, slug: str, store: Store, viewer: RunReader, cursor: Cursor = None
 ) -> HTMLResponse:
     async with store.read() as session:
-        run, head = await load_head(session, slug, tab="Timeline")
+        run, head = await load_head(session, slug, viewer, tab="Timeline")
         events = await service.list_events(
             session, run, limit=EVENTS, cursor=cursor, newest_first=True
         )

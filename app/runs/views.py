@@ -63,7 +63,9 @@ _EVENT_TITLES = {
 }
 
 
-def run_head(run: Run, *, load: ClusterLoad, tab: str, pushed_step: int | None = None) -> RunHead:
+def run_head(
+    run: Run, *, load: ClusterLoad, tab: str, can_write: bool, pushed_step: int | None = None
+) -> RunHead:
     """`tab` is the title of the tab that is open, or empty."""
     is_live = run.status not in ENDED
     is_ours = run.origin is RunOrigin.SUBMITTED
@@ -75,6 +77,8 @@ def run_head(run: Run, *, load: ClusterLoad, tab: str, pushed_step: int | None =
         colour=colour_of(run),
         experiment_slug=run.experiment.slug,
         experiment_name=run.experiment.name,
+        project_slug=run.experiment.project.slug,
+        project_name=run.experiment.project.name,
         status=run.status,
         words=status_words(run, position=load.position(run.id), pushed_step=pushed_step),
         step=pushed_step if run.step is None else run.step,
@@ -82,10 +86,11 @@ def run_head(run: Run, *, load: ClusterLoad, tab: str, pushed_step: int | None =
         conditions=conditions(run),
         cluster=cluster_line(run.cluster, load) if run.cluster else None,
         is_live=is_live,
-        can_stop=is_live and is_ours and run.desired_status is not DesiredStatus.STOP,
-        can_resume=is_unfinished and is_ours and not is_deleted,
-        can_delete=not is_live and not is_deleted,
-        can_share=not is_deleted,
+        can_write=can_write,
+        can_stop=can_write and is_live and is_ours and run.desired_status is not DesiredStatus.STOP,
+        can_resume=can_write and is_unfinished and is_ours and not is_deleted,
+        can_delete=can_write and not is_live and not is_deleted,
+        can_share=can_write and not is_deleted,
         is_deleted=is_deleted,
         failure=_failure(run),
         tabs=[

@@ -43,6 +43,11 @@ class Viewer:
     def is_admin(self) -> bool:
         return self.user.is_admin
 
+    def project_badge(self, project_id: UUID) -> str:
+        """The project's name, where the viewer sees several and must tell them apart."""
+        names = {each.project_id: each.name for each in self.projects}
+        return names.get(project_id, "") if len(names) > 1 else ""
+
     def may(self, permission: Permission, project_id: UUID | None = None) -> bool:
         return self.principal.allows(permission, project_id)
 

@@ -61,6 +61,8 @@ class RunRow:
     colour: int
     """0 to 9, from the run's id, the same everywhere."""
     experiment_name: str
+    project_name: str
+    """Empty where all rows are of the same project."""
     status: str
     reason: str
     """Why it has that status, or where it stands in the queue; may be empty."""
@@ -84,6 +86,7 @@ def run_row(
     now: datetime,
     *,
     pushed_step: int | None = None,
+    project_name: str = "",
 ) -> RunRow:
     """`pushed_step` is the newest step of a run that is fed from outside."""
     return RunRow(
@@ -91,6 +94,7 @@ def run_row(
         name=run.name,
         colour=colour_of(run),
         experiment_name=run.experiment.name,
+        project_name=project_name,
         status=run.status,
         reason=_reason(run, load),
         conditions=conditions(run),

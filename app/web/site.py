@@ -4,10 +4,13 @@ from fastapi import APIRouter, Depends, FastAPI
 
 from app.access.limits import RequestLimit
 from app.audit import routes as audit
+from app.clusters import form_routes as cluster_forms
 from app.clusters import routes as clusters
 from app.experiments import routes as experiments
 from app.outgoing import routes as outgoing
+from app.projects import routes as projects
 from app.runs import action_routes, form_routes, routes, stream_routes, tab_routes
+from app.secrets import routes as secrets
 from app.sharing import routes as sharing
 from app.users import account_routes, invite_routes, link_routes, people_routes
 from app.users import routes as users
@@ -31,8 +34,11 @@ ROUTERS = (
     action_routes.router,
     tab_routes.router,
     stream_routes.router,
+    projects.router,
     experiments.router,
     clusters.router,
+    cluster_forms.router,
+    secrets.router,
     audit.router,
     sharing.router,
     outgoing.router,

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import Request
@@ -18,6 +19,7 @@ from app.web.assets import static_url
 from app.web.flash import clear_flash, read_flash
 from app.web.htmx import vary
 from app.web.markdown import markdown
+from app.web.project_switch import ProjectSwitch, project_switch, remember, with_project
 
 THEMES = ("auto", "light", "dark")
 THEME_COOKIE = "skydeck_theme"
@@ -43,12 +45,18 @@ class NavItem:
     url: str
     icon: str
     key: str
+    is_of_project: bool = False
+    """Whether it is a list of the chosen project."""
     is_current: bool = False
+
+    def within(self, project: str) -> str:
+        """Its address when a project is chosen."""
+        return with_project(self.url, project) if self.is_of_project else self.url
 
 
 _NAV = (
-    NavItem("Runs", "/runs", "runs", "g r"),
-    NavItem("Experiments", "/experiments", "experiments", "g e"),
+    NavItem("Runs", "/runs", "runs", "g r", is_of_project=True),
+    NavItem("Experiments", "/experiments", "experiments", "g e", is_of_project=True),
     NavItem("Clusters", "/clusters", "clusters", "g v"),
     NavItem("Settings", "/settings", "settings", ""),
 )
@@ -66,6 +74,7 @@ class Frame:
     is_rail_closed: bool
     flash: str | None
     nav: list[NavItem]
+    switch: ProjectSwitch
     keys: tuple[tuple[tuple[str, ...], str], ...] = _KEYS
 
 
@@ -82,9 +91,12 @@ def page(
 
     The answer is never kept by a cache: it is one person's.
     """
-    text = ENVIRONMENT.get_template(template).render(c=context, frame=frame(request), **extra)
+    around = frame(request)
+    text = ENVIRONMENT.get_template(template).render(c=context, frame=around, **extra)
     response = HTMLResponse(text, status, headers={"Cache-Control": "no-store", **(headers or {})})
     clear_flash(request, response)
+    if status == HTTPStatus.OK:
+        remember(request, response, around.switch.slug)
     vary(response)
     return response
 
@@ -102,6 +114,7 @@ def frame(request: Request) -> Frame:
     theme = theme if theme in THEMES else THEMES[0]
     path = request.url.path
     viewer = getattr(request.state, "viewer", None)
+    switch = project_switch(request, viewer)
     return Frame(
         path=path + (f"?{request.url.query}" if request.url.query else ""),
         user_name=viewer.name if viewer else "",
@@ -109,7 +122,11 @@ def frame(request: Request) -> Frame:
         next_theme=THEMES[(THEMES.index(theme) + 1) % len(THEMES)],
         is_rail_closed=request.cookies.get(RAIL_COOKIE) == "closed",
         flash=read_flash(request),
-        nav=[replace(item, is_current=_leads_to(item.url, path)) for item in _NAV],
+        nav=[
+            replace(item, url=item.within(switch.slug), is_current=_leads_to(item.url, path))
+            for item in _NAV
+        ],
+        switch=switch,
     )
 
 

@@ -118,6 +118,17 @@ function onClick(event) {
   if (opener && !event.ctrlKey && !event.metaKey && openDialog(opener.dataset.openDialog)) event.preventDefault();
 }
 
+// A menu closes when something else is clicked, or by escape.
+function closeMenus(event) {
+  for (const menu of document.querySelectorAll("details[data-menu][open]")) {
+    if (event.key === "Escape") menu.querySelector("summary").focus();
+    else if (event.key || menu.contains(event.target)) continue;
+    menu.open = false;
+  }
+}
+
+document.addEventListener("click", closeMenus);
+document.addEventListener("keydown", closeMenus);
 document.addEventListener("keydown", onKey);
 document.addEventListener("click", onClick);
 document.addEventListener("submit", (event) => {

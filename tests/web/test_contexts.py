@@ -14,18 +14,19 @@ from app.audit import contexts as audit
 from app.clusters import contexts as clusters
 from app.experiments import contexts as experiments
 from app.outgoing import contexts as outgoing
+from app.projects import contexts as projects
 from app.runs import contexts as runs
 from app.settings import ROOT
 from app.sharing import contexts as sharing
 from app.users import contexts as users
-from app.web import cluster_line, errors, forms, paging, run_table, svg, templating
+from app.web import cluster_line, errors, forms, paging, project_switch, run_table, svg, templating
 
 TEMPLATES = "\n".join(file.read_text() for file in sorted((ROOT / "templates").rglob("*.html")))
 CLASSES = [
     context
     for module in (
-        *(audit, clusters, experiments, outgoing, runs, sharing, users),
-        *(cluster_line, errors, forms, paging, run_table, svg, templating),
+        *(audit, clusters, experiments, outgoing, projects, runs, sharing, users),
+        *(cluster_line, errors, forms, paging, project_switch, run_table, svg, templating),
     )
     for _, context in inspect.getmembers(module, inspect.isclass)
     if context.__module__ == module.__name__ and dataclasses.is_dataclass(context)
@@ -49,7 +50,16 @@ def test_each_context_says_what_it_is(context: type) -> None:
 
 
 def test_all_context_modules_are_looked_at() -> None:
-    named: set[ModuleType] = {audit, clusters, experiments, outgoing, runs, sharing, users}
+    named: set[ModuleType] = {
+        audit,
+        clusters,
+        experiments,
+        outgoing,
+        projects,
+        runs,
+        sharing,
+        users,
+    }
     assert {file.parent.name for file in (ROOT / "app").glob("*/contexts.py")} == {
         module.__name__.split(".")[1] for module in named
     }
