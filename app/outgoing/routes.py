@@ -7,14 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Form, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from app.access.permissions import Permission
 from app.db import Database
 from app.errors import Invalid
 from app.outgoing import service
 from app.outgoing.contexts import AddressRow, HostRow, OutgoingPage, TrialCard
 from app.outgoing.resolve import Resolver, system_resolver
 from app.outgoing.service import Trial
-from app.web.deps import PageGuard, Store, Viewer
+from app.web.deps import Admin, Store
 from app.web.flash import flash
 from app.web.forms import FormField
 from app.web.templating import page
@@ -23,11 +22,10 @@ router = APIRouter()
 URL = "/settings/outgoing"
 Dns = Annotated[Resolver, Depends(system_resolver)]
 _USERINFO = re.compile(r"://[^/?#]*@")
-SiteAdmin = Annotated[Viewer, Depends(PageGuard(Permission.ADMINISTER))]
 
 
 @router.get(URL)
-async def list_hosts(request: Request, store: Store, _viewer: SiteAdmin) -> HTMLResponse:
+async def list_hosts(request: Request, store: Store, _viewer: Admin) -> HTMLResponse:
     return page(request, "outgoing/list.html", await _page(store))
 
 
@@ -35,7 +33,7 @@ async def list_hosts(request: Request, store: Store, _viewer: SiteAdmin) -> HTML
 async def allow_host(
     request: Request,
     store: Store,
-    viewer: SiteAdmin,
+    viewer: Admin,
     host: Annotated[str, Form()] = "",
     reason: Annotated[str, Form()] = "",
 ) -> Response:
@@ -54,7 +52,7 @@ async def try_address(
     request: Request,
     store: Store,
     resolver: Dns,
-    _viewer: SiteAdmin,
+    _viewer: Admin,
     address: Annotated[str, Form()] = "",
 ) -> HTMLResponse:
     """Shows the verdict; nothing is called and nothing is kept."""
@@ -70,7 +68,7 @@ async def try_address(
 
 
 @router.post(URL + "/{slug}/remove")
-async def remove_host(slug: str, store: Store, viewer: SiteAdmin) -> Response:
+async def remove_host(slug: str, store: Store, viewer: Admin) -> Response:
     async with store.write() as session:
         await service.refuse(session, viewer.principal.actor, slug)
     return flash(RedirectResponse(URL, 303), "host-removed")

@@ -1,12 +1,14 @@
 """Redirects: off, and where they are on, checked like any other call."""
 
+import asyncio
 import ssl
 from collections.abc import AsyncIterator
 
 import pytest
 import trustme
 
-from app.outgoing.errors import RedirectRefused
+from app.outgoing.errors import AnswerTooSlow, RedirectRefused
+from app.outgoing.transport import Limits
 from tests.fakes.dns import FakeDns
 from tests.fakes.network import SmallInternet
 from tests.outgoing.conftest import Connect, Rules
@@ -133,6 +135,18 @@ async def test_a_request_may_be_sent_twice(server: Server, connect: Connect) -> 
     request = client.build_request("GET", f"http://api.test:{server.port}/")
     for _ in range(2):
         assert (await client.send(request)).text == "there"
+
+
+async def test_all_hops_share_one_time(server: Server, connect: Connect) -> None:
+    async def slow(writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(0.2)
+        await redirect("/")(writer)
+
+    server.answers["/"] = slow
+    client = connect(redirects=20, limits=Limits(total_seconds=0.5))
+    with pytest.raises(AnswerTooSlow):
+        await client.get(f"http://api.test:{server.port}/")
+    assert len(server.heads) <= 4
 
 
 async def test_rules_are_read_at_each_hop(server: Server, connect: Connect) -> None:
