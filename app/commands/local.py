@@ -1,4 +1,4 @@
-"""What the command line does without the API: tokens made in the local database."""
+"""What the command line does without the API, in the local database; and its own token."""
 
 import asyncio
 import getpass
@@ -6,6 +6,7 @@ import ipaddress
 import json
 import os
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -13,11 +14,13 @@ from urllib.parse import urlsplit
 import psutil
 
 from app.access.permissions import Scope
+from app.access.principal import Actor
 from app.client import Client, checked_url
+from app.clock import utcnow
 from app.commands.database import require_database
 from app.db import Database, WriteSession
 from app.errors import SkydeckError
-from app.models import User
+from app.projects import service as projects
 from app.settings import Settings, load_settings
 from app.up.checks import LOCK_NAME, UP_FILE
 from app.users import service as users
@@ -26,33 +29,56 @@ T = TypeVar("T")
 TOKEN_FILE = "cli.token"  # noqa: S105 - a file's name
 
 
-def make_token(url: str, *, name: str, scope: str) -> str:
-    """Makes a token in the database at `url`. Raises `StartError` if that is not up to date."""
+def make_token(
+    url: str, *, name: str, scope: str, days: int | None = None, project: str | None = None
+) -> str:
+    """Makes a token in the database at `url`. Raises `StartError` if that is not up to date.
 
-    async def make(session: WriteSession) -> str:
-        return (await users.create_token(session, name=name, scope=Scope(scope)))[1]
-
-    return _in_database(url, make)
-
-
-def make_sign_in_link(settings: Settings, name: str | None, *, url: str | None = None) -> str:
-    """The address at which a user signs in once, within 15 minutes; `url` is the service's.
-
-    Without a name, the first administrator; where there is none yet, whoever opens it becomes
-    that. Raises `NotFound`, or `StartError` if the database is not up to date.
+    It lasts for ever without `days`; `project` binds it to the one of that slug.
     """
 
     async def make(session: WriteSession) -> str:
-        first = await users.create_sign_in_link(session) if name is None else None
-        return first or await users.create_link_for(session, name)
+        place = await projects.get(session, project) if project else None
+        _, secret = await users.create_token(
+            session,
+            name=name,
+            scope=Scope(scope),
+            project_id=place.id if place else None,
+            expires_at=utcnow() + timedelta(days=days) if days else None,
+            actor=host_actor(),
+        )
+        return secret
 
-    base = (url or service_url(settings)).rstrip("/")
-    return f"{base}/sign-in?token={_in_database(settings.url, make)}"
+    return in_database(url, make)
 
 
-def all_users(url: str) -> list[User]:
-    """All users in the database at `url`, in the order in which they were made."""
-    return _in_database(url, users.list_users)
+def revoke_token(url: str, slug: str) -> None:
+    """Ends a token in the database at `url`. Raises `NotFound`."""
+
+    async def revoke(session: WriteSession) -> None:
+        await users.revoke_token(session, slug)
+
+    in_database(url, revoke)
+
+
+def host_actor() -> Actor:
+    """Whoever calls a command, as the audit log names them."""
+    return Actor(name=f"command line of {getpass.getuser()}", key="host")
+
+
+def in_database(url: str, act: Callable[[WriteSession], Awaitable[T]]) -> T:
+    """What `act` gives, in a transaction of its own. Raises `StartError`, or what `act` raises."""
+    require_database(url)
+
+    async def run() -> T:
+        database = Database(url)
+        try:
+            async with database.write() as session:
+                return await act(session)
+        finally:
+            await database.close()
+
+    return asyncio.run(run())
 
 
 def service_url(settings: Settings) -> str:
@@ -82,20 +108,6 @@ def connect(url: str | None, token: str | None) -> Client:
     return Client(target, _own_token(settings), renew=lambda: _renewed_token(settings))
 
 
-def _in_database(url: str, act: Callable[[WriteSession], Awaitable[T]]) -> T:
-    require_database(url)
-
-    async def run() -> T:
-        database = Database(url)
-        try:
-            async with database.write() as session:
-                return await act(session)
-        finally:
-            await database.close()
-
-    return asyncio.run(run())
-
-
 def _running_url(home: Path) -> str | None:
     try:
         url = json.loads((home / UP_FILE).read_text())["url"]
@@ -122,8 +134,7 @@ def _own_token(settings: Settings) -> str:
 
 
 def _renewed_token(settings: Settings) -> str:
-    name = f"command line of {getpass.getuser()}"
-    secret = make_token(settings.url, name=name, scope=Scope.WRITE)
+    secret = make_token(settings.url, name=host_actor().name, scope=Scope.WRITE)
     _write_secret(settings.home / TOKEN_FILE, secret)
     return secret
 

@@ -6,9 +6,11 @@ from typing import Any
 from app.metrics.charts import HERO_KEY
 from app.models import User
 from app.secrets.service import Listed
+from app.users.service import TokenEntry
 
 _COLUMNS = ("ID", "STATUS", "STEP", "SOLVE RATE", "CREATED (UTC)", "NAME")
 _USER_COLUMNS = ("NAME", "ROLE", "CREATED (UTC)")
+_TOKEN_COLUMNS = ("ID", "BEGINS", "SCOPE", "PROJECT", "USER", "EXPIRES (UTC)", "USED (UTC)", "NAME")
 _SECRET_COLUMNS = ("NAME", "SET BY", "CHANGED (UTC)", "LAST USED (UTC)", "CONFIGS")
 
 
@@ -35,6 +37,11 @@ def secrets_table(secrets: Sequence[Listed]) -> str:
         for each in secrets
     ]
     return _table([_SECRET_COLUMNS, *rows])
+
+
+def tokens_table(tokens: Sequence[TokenEntry]) -> str:
+    """One line a token under a line of titles."""
+    return _table([_TOKEN_COLUMNS, *(_token_row(entry) for entry in tokens)])
 
 
 def run_text(run: dict[str, Any]) -> str:
@@ -75,6 +82,14 @@ def _user_row(user: User) -> tuple[str, ...]:
     role = "administrator" if user.is_admin else "member"
     shown = role if user.disabled_at is None else f"{role}, disabled"
     return user.name, shown, _time(user.created_at.isoformat())
+
+
+def _token_row(entry: TokenEntry) -> tuple[str, ...]:
+    token = entry.token
+    times = [at.isoformat() if at else None for at in (token.expires_at, token.last_used_at)]
+    shown = [_time(text) for text in times]
+    place = (entry.project or "-", entry.user_name or "-")
+    return token.slug, token.prefix, token.scope, *place, *shown, token.name
 
 
 def _row(run: dict[str, Any]) -> tuple[str, ...]:

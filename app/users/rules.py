@@ -4,6 +4,7 @@ Length is what counts (OWASP's cheat sheet on authentication, NIST SP 800-63B): 
 are asked for. Refused besides are the passwords that everybody tries first.
 """
 
+import string
 import unicodedata
 
 from app.errors import Problem
@@ -14,6 +15,7 @@ _LONGEST_INPUT = 1_000
 _FEWEST_SIGNS = 5
 _FEWEST_BESIDES_NAME = 8
 _ROWS = ("0123456789", "abcdefghijklmnopqrstuvwxyz", "qwertyuiop", "asdfghjkl", "zxcvbnm")
+_ADDED = string.digits + string.punctuation
 _COMMON = (
     *("password", "passwort", "passw0rd", "p@ssword", "p@ssw0rd", "motdepasse", "contrasena"),
     *("letmein", "welcome", "changeme", "iloveyou", "trustno", "secret", "login", "default"),
@@ -26,9 +28,9 @@ _COMMON = (
 def normalised(text: str) -> str:
     """NFKC, so that the same sign typed on two keyboards is the same; nothing is left out.
 
-    What UTF-8 cannot hold becomes a question mark. Very long input is cut: it is no password.
+    What no database holds becomes a question mark. Very long input is cut: it is no password.
     """
-    plain = text[:_LONGEST_INPUT].encode(errors="replace").decode()
+    plain = text[:_LONGEST_INPUT].encode(errors="replace").decode().replace("\0", "?")
     return unicodedata.normalize("NFKC", plain)
 
 
@@ -74,9 +76,9 @@ def _is_common(password: str) -> bool:
     if len(set(text)) < _FEWEST_SIGNS or any(_runs_along(text, row) for row in _ROWS):
         return True
     # "Password1234!" is "password" with what people add to be allowed to use it.
-    rest = "".join(sign for sign in text if sign.isalpha() or sign in "@")
-    bare = "".join(sign for sign in text if not sign.isspace())
-    return any(_is_repeated(each, word) for each in (rest, bare) for word in _COMMON)
+    letters = "".join(sign for sign in text if sign.isalpha() or sign == "@")
+    core = "".join(text.split()).strip(_ADDED)
+    return any(_is_repeated(each, word) for each in (letters, core) for word in _COMMON)
 
 
 def _runs_along(text: str, row: str) -> bool:
