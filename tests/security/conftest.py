@@ -1,0 +1,5 @@
+"""The browser of the page tests."""
+
+from tests.browser.conftest import browser
+
+__all__ = ["browser"]
