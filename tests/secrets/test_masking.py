@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import time
+from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -26,7 +27,7 @@ VALUES = {
     "EMOJI": "🔑🔑 two keys 🔑",
 }
 MASKER = Masker(VALUES.items())
-PRINTED = {
+PRINTED: dict[str, Callable[[str], str]] = {
     "as it is": str,
     "repr": repr,
     "ascii": ascii,
