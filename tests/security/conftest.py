@@ -1,5 +1,57 @@
-"""The browser of the page tests."""
+"""The whole application over a database with two projects and everybody."""
 
-from tests.browser.conftest import browser
+import asyncio
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
 
-__all__ = ["browser"]
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from app.db import Database
+from app.main import create_app
+from app.runs import stream_routes
+from app.settings import Settings
+from app.web.sse import poll
+from tests.conftest import sqlite_copy
+from tests.security.world import World, make_world
+
+
+@pytest.fixture(scope="package")
+def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
+    home = tmp_path_factory.mktemp("home")
+    return create_app(Settings(home=home, requests_per_minute=1_000_000))
+
+
+@pytest.fixture(scope="package")
+def template(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, World]:
+    url = sqlite_copy(sqlite_template, tmp_path_factory.mktemp("rights"))
+
+    async def fill() -> World:
+        database = Database(url)
+        world = await make_world(database)
+        await database.close()
+        return world
+
+    return Path(url.partition("///")[2]), asyncio.run(fill())
+
+
+@pytest.fixture
+def world(template: tuple[Path, World]) -> World:
+    return template[1]
+
+
+@pytest.fixture
+async def http(
+    app: FastAPI,
+    template: tuple[Path, World],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> AsyncIterator[httpx.AsyncClient]:
+    monkeypatch.setattr(stream_routes, "poll", partial(poll, pause=0.0))
+    app.state.database = Database(sqlite_copy(template[0], tmp_path))
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://skydeck.test") as client:
+        yield client
+    await app.state.database.close()

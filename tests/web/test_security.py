@@ -1,23 +1,13 @@
 import re
-from collections.abc import Iterator
 
 import httpx
 import pytest
 from fastapi import FastAPI
-from fastapi.dependencies.models import Dependant
-from fastapi.routing import APIRoute
 
 from app.db import Database
 from app.web.csp import POLICY
-from app.web.deps import PageGuard
-from app.web.site import ROUTERS
 from tests.web.html import parse
 from tests.web.seed import Seeded
-
-PUBLIC = {
-    *(("GET", path) for path in ("/sign-in", "/reset", "/join")),
-    *(("POST", path) for path in ("/sign-in", "/reset", "/join", "/sign-out")),
-}
 
 
 def page_paths(seeded: Seeded) -> list[str]:
@@ -61,27 +51,6 @@ async def test_static_files_and_refusals_carry_the_policy_too(stranger: httpx.As
         await stranger.post("/sign-out", headers={"Origin": "https://elsewhere.test"}),
     ):
         assert answer.headers["Content-Security-Policy"] == POLICY
-
-
-def _routes() -> Iterator[APIRoute]:
-    for router in ROUTERS:
-        for route in router.routes:
-            assert isinstance(route, APIRoute)
-            yield route
-
-
-def _calls(dependant: Dependant) -> Iterator[object]:
-    yield dependant.call
-    for child in dependant.dependencies:
-        yield from _calls(child)
-
-
-def test_every_page_but_sign_in_asks_who_is_there() -> None:
-    for route in _routes():
-        for method in route.methods or ():
-            is_public = (method, route.path) in PUBLIC
-            asks = any(isinstance(call, PageGuard) for call in _calls(route.dependant))
-            assert asks != is_public, f"{method} {route.path}"
 
 
 async def test_a_stranger_is_led_to_sign_in_and_back(stranger: httpx.AsyncClient) -> None:

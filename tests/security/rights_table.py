@@ -1,0 +1,233 @@
+"""The written table of rights: what each route needs, and who has what.
+
+It is written by hand, not read from the application: a test compares the two, so a new route fails
+until somebody has said here who may call it.
+"""
+
+from dataclasses import dataclass, field
+
+from app.access.permissions import Permission
+from app.access.repository import ObjectKind
+
+ACCOUNT, READ, WRITE = Permission.ACCOUNT, Permission.READ, Permission.WRITE
+MANAGE, ADMINISTER = Permission.MANAGE, Permission.ADMINISTER
+PROJECT, EXPERIMENT, RUN = ObjectKind.PROJECT, ObjectKind.EXPERIMENT, ObjectKind.RUN
+
+PUBLIC = """
+GET /api/v1/openapi.json
+GET /healthz
+GET /join
+GET /readyz
+GET /reset
+GET /shared/{secret}
+GET /shared/{secret}/points
+GET /sign-in
+MOUNT /static
+POST /join
+POST /reset
+POST /sign-in
+POST /sign-out
+"""
+"""For everybody on the network, with no permission at all."""
+
+Right = tuple[Permission, ObjectKind | None]
+TABLE: dict[Right, str] = {
+    (ACCOUNT, None): """
+        DELETE /api/v1/tokens/{token_id}
+        GET /api/v1/tokens
+        GET /help/keys
+        GET /settings
+        POST /api/v1/tokens
+        POST /preferences/{name}
+        POST /settings/password
+        POST /settings/sessions/revoke-others
+        POST /settings/sessions/{session_id}/revoke
+        POST /settings/tokens
+        POST /settings/tokens/{token_id}/revoke
+    """,
+    (READ, None): """
+        GET /
+        GET /api/v1/clusters
+        GET /api/v1/eval-sets
+        GET /api/v1/experiments
+        GET /api/v1/projects
+        GET /api/v1/recipes
+        GET /api/v1/recipes/{name}
+        GET /clusters
+        GET /experiments
+        GET /projects
+        GET /runs
+        POST /api/v1/configs/render
+        POST /api/v1/configs/validate
+    """,
+    (READ, EXPERIMENT): """
+        GET /api/v1/experiments/{experiment_id}
+        GET /api/v1/runs
+        GET /experiments/{slug}
+    """,
+    (READ, PROJECT): """
+        GET /api/v1/projects/{project_id}
+        GET /api/v1/projects/{project_id}/members
+        GET /api/v1/projects/{project_id}/secrets
+        GET /projects/{slug}
+        GET /projects/{slug}/secrets
+    """,
+    (READ, RUN): """
+        GET /api/v1/runs/{run_id}
+        GET /api/v1/runs/{run_id}/events
+        GET /api/v1/runs/{run_id}/logs
+        GET /api/v1/runs/{run_id}/logs.txt
+        GET /api/v1/runs/{run_id}/metrics
+        GET /api/v1/series
+        GET /runs/{slug}
+        GET /runs/{slug}/chart
+        GET /runs/{slug}/charts
+        GET /runs/{slug}/config
+        GET /runs/{slug}/log
+        GET /runs/{slug}/log.txt
+        GET /runs/{slug}/log/stream
+        GET /runs/{slug}/mazes
+        GET /runs/{slug}/points
+        GET /runs/{slug}/status
+        GET /runs/{slug}/stream
+        GET /runs/{slug}/timeline
+    """,
+    (WRITE, None): """
+        GET /runs/new
+        GET /runs/new/admission
+        POST /api/v1/experiments
+        POST /api/v1/runs/external
+        POST /runs/new
+    """,
+    (WRITE, EXPERIMENT): """
+        POST /api/v1/experiments/{experiment_id}/runs
+    """,
+    (WRITE, RUN): """
+        DELETE /api/v1/runs/{run_id}/shares/{share_id}
+        GET /api/v1/runs/{run_id}/shares
+        GET /runs/{slug}/delete
+        GET /runs/{slug}/share
+        GET /runs/{slug}/stop
+        POST /api/v1/runs/{run_id}/delete
+        POST /api/v1/runs/{run_id}/finish
+        POST /api/v1/runs/{run_id}/metrics
+        POST /api/v1/runs/{run_id}/restore
+        POST /api/v1/runs/{run_id}/resume
+        POST /api/v1/runs/{run_id}/shares
+        POST /api/v1/runs/{run_id}/stop
+        POST /runs/{slug}/delete
+        POST /runs/{slug}/restore
+        POST /runs/{slug}/resume
+        POST /runs/{slug}/share
+        POST /runs/{slug}/shares/{share}/revoke
+        POST /runs/{slug}/stop
+    """,
+    (MANAGE, PROJECT): """
+        DELETE /api/v1/projects/{project_id}/members/{name:path}
+        DELETE /api/v1/projects/{project_id}/secrets/{name}
+        GET /api/v1/audit
+        GET /projects/{slug}/audit
+        GET /projects/{slug}/audit.{kind}
+        GET /projects/{slug}/invites
+        GET /projects/{slug}/secrets/{name}
+        PATCH /api/v1/projects/{project_id}
+        POST /projects/{slug}/invites
+        POST /projects/{slug}/invites/{invite_id}/revoke
+        POST /projects/{slug}/members
+        POST /projects/{slug}/members/change
+        POST /projects/{slug}/members/remove
+        POST /projects/{slug}/rename
+        POST /projects/{slug}/secrets
+        POST /projects/{slug}/secrets/{name}
+        POST /projects/{slug}/secrets/{name}/delete
+        PUT /api/v1/projects/{project_id}/members/{name:path}
+        PUT /api/v1/projects/{project_id}/secrets/{name}
+    """,
+    (ADMINISTER, None): """
+        DELETE /api/v1/outgoing-hosts/{host_id}
+        DELETE /api/v1/secrets/{name}
+        GET /api/v1/outgoing-hosts
+        GET /api/v1/secrets
+        GET /clusters/{slug}/consents
+        GET /projects/new
+        GET /settings/audit
+        GET /settings/audit.{kind}
+        GET /settings/outgoing
+        GET /settings/secrets
+        GET /settings/secrets/{name}
+        GET /settings/users
+        GET /settings/users/{user_id}
+        PATCH /api/v1/clusters/{cluster_id}
+        POST /api/v1/outgoing-hosts
+        POST /api/v1/outgoing-hosts/check
+        POST /api/v1/projects
+        POST /clusters/{slug}/consents
+        POST /projects/new
+        POST /settings/invites
+        POST /settings/invites/{invite_id}/revoke
+        POST /settings/outgoing
+        POST /settings/outgoing/try
+        POST /settings/outgoing/{slug}/remove
+        POST /settings/secrets
+        POST /settings/secrets/{name}
+        POST /settings/secrets/{name}/delete
+        POST /settings/users/{user_id}/disable
+        POST /settings/users/{user_id}/enable
+        POST /settings/users/{user_id}/reset
+        POST /settings/users/{user_id}/role
+        PUT /api/v1/secrets/{name}
+    """,
+}
+
+Place = tuple[str, str]
+"""(method, path)."""
+
+
+def places(text: str) -> list[Place]:
+    found = [tuple(line.split()) for line in text.strip().splitlines()]
+    return [(method, path) for method, path in found]
+
+
+RIGHTS: dict[Place, Right] = {
+    place: right for right, text in TABLE.items() for place in places(text)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """`ours` and `theirs`: what they may do in each of the two projects; `anywhere`: on routes
+    that name no object."""
+
+    ours: frozenset[Permission] = frozenset()
+    theirs: frozenset[Permission] = frozenset()
+    anywhere: frozenset[Permission] = field(default_factory=lambda: frozenset({READ}))
+
+
+_VIEWER = frozenset({READ})
+_MEMBER = frozenset({READ, WRITE})
+_ADMINISTRATOR = frozenset({READ, WRITE, MANAGE})
+_ALL = frozenset(Permission)
+
+PEOPLE = {
+    "nobody": Caller(anywhere=frozenset({READ, ACCOUNT})),
+    "viewer": Caller(ours=_VIEWER, anywhere=_VIEWER | {ACCOUNT}),
+    "member": Caller(ours=_MEMBER, anywhere=_MEMBER | {ACCOUNT}),
+    "administrator": Caller(ours=_ADMINISTRATOR, anywhere=_ADMINISTRATOR | {ACCOUNT}),
+    "site administrator": Caller(ours=_ADMINISTRATOR, theirs=_ADMINISTRATOR, anywhere=_ALL),
+}
+"""Each has a browser for the pages and a token of all their rights for the API."""
+
+TOKENS = {
+    "read token": Caller(ours=_VIEWER, anywhere=_VIEWER),
+    "write token": Caller(ours=_MEMBER, anywhere=_MEMBER),
+    "admin token": Caller(ours=_ADMINISTRATOR, anywhere=_ADMINISTRATOR | {ACCOUNT}),
+    "viewer's admin token": Caller(ours=_VIEWER, anywhere=_VIEWER | {ACCOUNT}),
+    "bound admin token": Caller(ours=_ADMINISTRATOR, anywhere=_ADMINISTRATOR),
+    "host's token": Caller(ours=_ADMINISTRATOR, theirs=_ADMINISTRATOR, anywhere=_ALL),
+    "removed member's token": Caller(),
+}
+"""The first three are a project administrator's; the bound one is a site administrator's, for
+`ours` alone; the host's was made by `skydeck token create`."""
+
+UNKNOWN = ("stranger", "disabled user", "revoked token")
+"""Who is let in nowhere. The disabled user administers the project `ours`."""
