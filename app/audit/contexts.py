@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from app.audit.asked import Asked
 from app.web.paging import Pager
 
 
@@ -32,19 +33,6 @@ class AuditRow:
     digests: tuple[str, str] | None
     """SHA-256 before and after, each empty where there was nothing; None without both."""
     request_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The filter as it was typed, so that a refused one is kept."""
-
-    actor: str
-    action: str
-    object: str
-    outcome: str
-    project: str
-    since: str
-    until: str
 
 
 @dataclass(frozen=True, slots=True)

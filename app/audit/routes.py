@@ -13,7 +13,8 @@ from app.access.permissions import Permission
 from app.access.service import ObjectKind
 from app.audit import service, views
 from app.audit.actions import Action
-from app.audit.contexts import Asked, AuditPage
+from app.audit.asked import Asked
+from app.audit.contexts import AuditPage
 from app.audit.export import Format, Writer
 from app.db import Database
 from app.errors import Invalid
@@ -108,7 +109,7 @@ async def _page(
     project: str = "",
     cursor: str | None,
 ) -> HTMLResponse:
-    chosen, problems = views.read_filter(asked, project_ids)
+    chosen, problems = asked.read(project_ids)
     async with store.read() as session:
         found = await service.list_page(session, chosen, limit=PAGE_SIZE, cursor=cursor)
     query = views.query_of(asked)
@@ -132,7 +133,7 @@ async def _page(
 def _file(
     store: Database, asked: Asked, project_ids: Collection[UUID] | None, kind: Format
 ) -> StreamingResponse:
-    chosen, problems = views.read_filter(asked, project_ids)
+    chosen, problems = asked.read(project_ids)
     if problems:
         # A file of more than was asked for would be taken for what was asked for.
         raise Invalid("; ".join(f"{name}: {message}" for name, message in problems.items()))

@@ -1,6 +1,7 @@
-"""Pages and API over one database."""
+"""Pages, API and command over one database."""
 
 from tests.api.conftest import admin, anyone, api, application, shared_application
+from tests.cli.conftest import home, skydeck
 from tests.web.conftest import app, client, page_database, sqlite_database, stranger
 
 __all__ = [
@@ -10,8 +11,10 @@ __all__ = [
     "app",
     "application",
     "client",
+    "home",
     "page_database",
     "shared_application",
+    "skydeck",
     "sqlite_database",
     "stranger",
 ]
