@@ -50,6 +50,8 @@ async def change_consents(
                 actor=viewer.principal.actor,
             )
     except Invalid as error:
+        async with store.read() as session:
+            cluster = await service.get(session, slug)
         context = _page(cluster, wanted, typed=confirm, problem=error.message)
         return page(request, _TEMPLATE, context, status=422)
     return flash(RedirectResponse("/clusters", 303), "cluster-changed")

@@ -19,6 +19,8 @@ class SecretPlace:
 
 @dataclass(frozen=True, slots=True)
 class SecretRow:
+    """A secret without its value. `config_count` None: it is the site's."""
+
     name: str
     created_by: str
     changed_at: datetime
