@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run install install-dev test lint format bench base chaos conformance lock clean
+.PHONY: run install install-dev test lint format audit bench base chaos conformance lock clean
 
 run: install
 	@exec $(BIN)/skydeck up
@@ -31,6 +31,7 @@ lint: .venv/.dev
 	$(BIN)/lint-imports
 	$(BIN)/deptry .
 	$(BIN)/djlint --lint templates
+	$(BIN)/bandit --quiet --recursive --configfile pyproject.toml app worker
 
 format: .venv/.dev
 	$(BIN)/ruff format .
@@ -51,6 +52,10 @@ chaos: install-dev
 
 bench: install-dev
 	$(BIN)/python -m tests.bench
+
+# Known weaknesses of what is installed. Asks a public service, so it is no part of `make lint`.
+audit: .venv/.dev
+	$(BIN)/uv tool run pip-audit --requirement requirements/run.lock --disable-pip --no-deps --strict
 
 # Trains the shipped base model again by behaviour cloning.
 base: .venv/.run
