@@ -1,7 +1,7 @@
 """`make bench`: every number that the project promises, measured in one run on this machine.
 
 Each benchmark prints JSON lines and exits with 1 if a limit is missed. `python -m tests.bench
-maze product` runs some of them; `trainer` takes several minutes.
+maze sign-in` runs some of them; `trainer` takes several minutes.
 """
 
 import platform
@@ -10,7 +10,7 @@ import sys
 
 import psutil
 
-BENCHMARKS = ("maze", "product", "trainer")
+BENCHMARKS = ("maze", "product", "sign-in", "trainer")
 
 
 def main(names: list[str]) -> int:
@@ -28,7 +28,8 @@ def main(names: list[str]) -> int:
 
 
 def _run(name: str) -> int:
-    return subprocess.run([sys.executable, "-m", f"tests.bench.bench_{name}"]).returncode
+    module = f"tests.bench.bench_{name.replace('-', '_')}"
+    return subprocess.run([sys.executable, "-m", module]).returncode
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ async def make(
             name="t",
             scope=scope,
             now=NOW,
-            **more,  # type: ignore[arg-type]
+            **more,
         )
     return token, await holder(database, secret)
 
