@@ -15,6 +15,7 @@ from app.web.deps import Viewer
 COOKIE = "skydeck_project"
 PARAMETER = "project"
 _LISTS = ("/runs", "/experiments")
+_PLACES = "/projects/"
 # A list that goes on further down, or is sorted by what another project lacks, starts anew.
 _DROPPED = (PARAMETER, "cursor")
 _YEAR_SECONDS = 365 * 86_400
@@ -80,6 +81,8 @@ def remember(request: Request, response: Response, slug: str) -> None:
 
 def _chosen(request: Request, known: set[str]) -> str:
     given = request.query_params.get(PARAMETER)
+    if given is None and request.url.path.startswith(_PLACES):
+        given = request.path_params.get("slug")
     if given is None and request.url.path not in _LISTS:
         given = request.cookies.get(COOKIE)
     return given if given in known else ""

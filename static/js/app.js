@@ -93,7 +93,8 @@ function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
   const { key } = event;
   if (Date.now() - goPressedAt < 1200 && GO[key]) {
-    location.assign(GO[key]);
+    // The rail knows which project is chosen.
+    location.assign(document.querySelector(`.rail-link[href^="${GO[key]}"]`)?.href ?? GO[key]);
   } else if (key === "g") {
     goPressedAt = Date.now();
     return;

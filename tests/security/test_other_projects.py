@@ -203,7 +203,7 @@ async def test_the_switch_names_only_ones_own_projects(
         "All projects": "/runs",
         "Ours": "/runs?project=ours",
         "Theirs": "/runs?project=theirs",
-        "All about projects": "/projects",
+        "Projects and members": "/projects",
     }
     rows = {e.attributes["id"] for e in page.walk() if e.attributes.get("id", "")[:4] == "run-"}
     assert world.theirs.run in rows
