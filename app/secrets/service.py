@@ -196,8 +196,8 @@ def checked_name(name: str) -> str:
     message = ""
     if not _NAME.fullmatch(name) or len(name) > MAX_NAME:
         message = (
-            f"a name has capital letters, digits and _, at most {MAX_NAME} of them, such as HF_TOKEN: "
-            "it becomes the name of an environment variable"
+            f"a name has capital letters, digits and _, at most {MAX_NAME} of them, such as "
+            "HF_TOKEN: it becomes the name of an environment variable"
         )
     elif name in _TAKEN or name.startswith(_TAKEN_HEADS):
         message = f"{name} steers programs or Skydeck itself: take another name"
