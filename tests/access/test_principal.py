@@ -77,3 +77,16 @@ def test_what_cannot_be_read_is_not_there() -> None:
         person(Role.VIEWER).require(Permission.WRITE, OWN)
     with pytest.raises(Forbidden, match="token of scope write, yours has read"):
         person(Role.MEMBER, scope=Scope.READ).require(Permission.WRITE, OWN)
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_a_role_is_read_back_from_what_it_allows(role: Role) -> None:
+    assert person(role).role_in(OWN) is role
+    assert person(role).role_in(OTHER) is None
+    assert person(role, scope=Scope.READ).role_in(OWN) is Role.VIEWER
+
+
+def test_a_token_of_one_project_is_not_for_an_account() -> None:
+    bound = person(Role.ADMINISTRATOR, only_project_id=OWN)
+    assert not bound.allows(Permission.ACCOUNT)
+    assert bound.allows(Permission.MANAGE, OWN)
