@@ -48,13 +48,17 @@ async function draw(elements) {
   const answer = await fetch(`${host.dataset.points}?${query}`);
   if (!answer.ok) throw new Error(`points: ${answer.status}`);
   const { series } = await answer.json();
-  const total = Number(host.dataset.total);
   for (const row of series) {
     const element = elements.find(({ dataset }) => dataset.key === row.key);
     if (!element?.isConnected) continue;
-    await drawLine(plotly, element, row, { hue, total });
+    element.series = row;
+    await paint(element);
     drawn.add(element);
   }
+}
+
+function paint(element) {
+  return drawLine(plotly, element, element.series, { hue, total: Number(host.dataset.total) });
 }
 
 function observeCharts() {
@@ -119,8 +123,7 @@ async function follow() {
 function recolour() {
   const hero = document.getElementById("hero-chart");
   if (hero?.hero) drawHero(plotly, hero, hero.hero);
-  drawn.forEach((element) => waiting.add(element));
-  drain();
+  drawn.forEach(paint);
 }
 
 plotly = await loadPlotly(host.dataset.plotly);

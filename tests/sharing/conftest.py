@@ -1,6 +1,7 @@
-"""Pages and API over one database."""
+"""Pages and API over one database, and a real browser."""
 
 from tests.api.conftest import anyone, api, application, shared_application
+from tests.browser.conftest import browser, site, watch
 from tests.web.conftest import (
     app,
     client,
@@ -16,11 +17,14 @@ __all__ = [
     "api",
     "app",
     "application",
+    "browser",
     "client",
     "page_database",
     "seeded",
     "seeded_template",
     "shared_application",
+    "site",
     "sqlite_database",
     "stranger",
+    "watch",
 ]
