@@ -4,18 +4,22 @@ After the answer, so that a refused object answers as fast as one that does not 
 """
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.access.principal import Actor
+from app.access.repository import ObjectKind, projects_of
 from app.audit import service as audit
 from app.audit.actions import Action
 from app.audit.service import Target
 from app.db import Database
 from app.models import AuditOutcome
 
+SEPARATOR = ", "
+"""Between the slugs of a target that stands for several objects."""
 _KEY = "denial"
 _logger = logging.getLogger(__name__)
 
@@ -56,10 +60,22 @@ async def _store(database: Database, denial: Denial) -> None:
                 session,
                 denial.actor,
                 Action.ACCESS,
-                denial.target,
+                await _placed(session, denial.target),
                 outcome=AuditOutcome.DENIED,
                 details=denial.details,
             )
     except Exception:
         # It was refused and answered; the service's log is what is left to tell it.
         _logger.exception("a denied attempt is not in the audit log", extra=denial.details)
+
+
+async def _placed(session: AsyncSession, target: Target) -> Target:
+    """The target with its project, whose administrators then see the attempt in their own log.
+
+    Without one where the address named objects of several projects.
+    """
+    if target.kind not in set(ObjectKind):
+        return target
+    found = await projects_of(session, ObjectKind(target.kind), target.slug.split(SEPARATOR))
+    places = set(found.values())
+    return replace(target, project_id=places.pop()) if len(places) == 1 else target

@@ -66,7 +66,7 @@ class Guard:
             raise
 
     def _note(self, request: Request, principal: Principal) -> None:
-        target = Target(self.kind or "site", ", ".join(self.slugs(request)))
+        target = Target(self.kind or "site", denials.SEPARATOR.join(self.slugs(request)))
         details = {"method": request.method, "path": request.url.path, "needs": self.permission}
         denials.note(request.scope, Denial(principal.actor, target, details))
 

@@ -89,6 +89,8 @@ async def test_whoever_may_not_is_noted(
         assert row.details["method"] == method
         assert row.details["path"] == answer.request.url.path
         assert row.details["needs"] == permission
+        # Whoever administers the project sees who was kept out of it.
+        assert (row.project_id is None) == (row.object_kind == "site")
 
 
 def assert_origin(row: AuditEntry, answer: httpx.Response) -> None:
