@@ -149,10 +149,17 @@ class Client:
         return self._post(f"/runs/{run_id}/finish", {"status": status})
 
     def list_runs(
-        self, *, sort: str = "-created_at", limit: int = 50, cursor: str | None = None
+        self,
+        *,
+        project: str | None = None,
+        sort: str = "-created_at",
+        limit: int = 50,
+        cursor: str | None = None,
     ) -> Json:
-        """One page: `{items, next_cursor}`."""
-        query = {"sort": sort, "limit": limit} | ({"cursor": cursor} if cursor else {})
+        """One page: `{items, next_cursor}`; of all projects that may be read, or of one."""
+        query: Json = {"sort": sort, "limit": limit}
+        query |= {"project": project} if project else {}
+        query |= {"cursor": cursor} if cursor else {}
         return self._get("/runs", query)
 
     def get_run(self, run_id: str) -> Json:

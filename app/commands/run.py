@@ -90,6 +90,7 @@ def submit(
 @app.command("list")
 def list_runs(
     context: typer.Context,
+    project: Annotated[str | None, typer.Option(help="Only runs of this project.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=200, help="Most runs to print.")] = 20,
     sort: Annotated[
         str,
@@ -103,7 +104,7 @@ def list_runs(
     from app.commands.tables import runs_table
 
     with _client(context) as client:
-        page = client.list_runs(sort=sort, limit=limit)
+        page = client.list_runs(project=project, sort=sort, limit=limit)
     _say(_text(page) if as_json else runs_table(page["items"]))
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from app.clock import utcnow
 from app.models import User
 from tests.cli.conftest import Skydeck
+from tests.cli.test_run import RECIPE
 from tests.cli.test_users import add_users
 
 
@@ -35,3 +36,15 @@ def test_what_cannot_be_is_said_in_a_line(skydeck: Skydeck, home: Path) -> None:
         assert answer.status == 1, arguments
         assert len(answer.err.splitlines()) == 1
     assert len(skydeck("project", "list").out.splitlines()) == 1
+
+
+def test_a_run_goes_into_the_project_that_is_named(skydeck: Skydeck, server: str) -> None:
+    assert skydeck("project", "create", "Vision").status == 0
+    run_id = skydeck("run", "submit", RECIPE, "--project", "vision").out.strip()
+    other = skydeck("run", "submit", RECIPE).out.strip()
+    listed = skydeck("run", "list", "--project", "vision").out
+    assert run_id in listed
+    assert other not in listed
+    assert {run_id, other} < set(skydeck("run", "list").out.split())
+    refused = skydeck("run", "submit", RECIPE, "--project", "nowhere")
+    assert (refused.status, refused.err.strip()) == (1, "skydeck: there is no project nowhere")
