@@ -8,6 +8,7 @@ RFC 9106 it keeps the variant, the 16 bytes of salt and the 32 bytes of hash.
 import asyncio
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ T = TypeVar("T")
 QUEUE_LENGTH = 8
 RETRY_SECONDS = 2
 _NICENESS = 5
+_REST = 2
 _HASHER = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1, hash_len=32, salt_len=16)
 
 
@@ -38,7 +40,8 @@ class Verdict:
 class PasswordPool:
     """One thread that hashes, and a short queue before it: what does not fit is refused at once.
 
-    So a flood of guesses holds a core at the most, and that only when pages leave it idle.
+    Between two hashes it rests twice as long as it worked. So a flood of guesses takes a third of
+    a core at the most, and that only when pages leave it idle; one person never waits.
     """
 
     def __init__(self, hasher: PasswordHasher = _HASHER, *, queue_length: int = QUEUE_LENGTH):
@@ -48,6 +51,7 @@ class PasswordPool:
             1, thread_name_prefix="passwords", initializer=self._prepare
         )
         self._dummy = ""
+        self._rest_until = 0.0
 
     @contextmanager
     def slot(self) -> Iterator["Slot"]:
@@ -78,7 +82,16 @@ class PasswordPool:
         return Verdict(True, self.hash_now(password) if is_old else None)
 
     def submit(self, work: Callable[..., T], *arguments: object) -> "Future[T]":
-        return self._threads.submit(work, *arguments)
+        return self._threads.submit(self._rested, work, *arguments)
+
+    def _rested(self, work: Callable[..., T], *arguments: object) -> T:
+        time.sleep(max(self._rest_until - time.monotonic(), 0))
+        started = time.monotonic()
+        try:
+            return work(*arguments)
+        finally:
+            ended = time.monotonic()
+            self._rest_until = ended + _REST * (ended - started)
 
     def _prepare(self) -> None:
         self._dummy = self._hasher.hash(os.urandom(32))

@@ -187,8 +187,11 @@ async def _sign_in_page(
     status: int = 200,
     is_wrong: bool = False,
 ) -> HTMLResponse:
-    async with store.read() as session:
-        is_first_time = not await service.has_administrator(session)
+    is_first_time = False
+    # Whoever tried too often is not worth a query.
+    if status != TooMany.status:
+        async with store.read() as session:
+            is_first_time = not await service.has_administrator(session)
     context = SignInPage(
         problem=problem,
         fields=forms.sign_in_fields(name, is_refused=is_wrong),

@@ -9,6 +9,7 @@ line a kind of flood; exits with 1 if pages take more than twice as long under a
 import asyncio
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -33,8 +34,8 @@ from tests.bench.flood import Kind
 from tests.web.seed import seed
 
 PER_SECOND = 50
-ROUNDS = 6
-PAGES = 40
+ROUNDS = 20
+PAGES = 10
 LIMIT = 2.0
 _PATIENCE_SECONDS = 30
 
@@ -75,15 +76,16 @@ def measure(site: Site, kind: Kind, *, rounds: int = ROUNDS, pages: int = PAGES)
     """`rounds` times `pages` pages without and with a flood."""
     quiet: list[float] = []
     flooded: list[float] = []
-    answers: Counter[str] = Counter()
     cookies = {SESSION_COOKIE: site.secret}
-    with httpx.Client(base_url=site.url, cookies=cookies, trust_env=False, timeout=30) as client:
+    with httpx.Client(base_url=site.url, cookies=cookies, trust_env=False, timeout=60) as client:
         _look(client, pages)
-        for _ in range(rounds):
-            quiet += _look(client, pages)
-            with _flooding(site.url, kind, answers):
+        with _flooding(site.url, kind) as flood:
+            for _ in range(rounds):
+                quiet += _look(client, pages)
+                flood.process.send_signal(signal.SIGCONT)
                 flooded += _look(client, pages)
-    return Measured(quiet, flooded, answers)
+                flood.process.send_signal(signal.SIGSTOP)
+    return Measured(quiet, flooded, flood.answers)
 
 
 @contextmanager
@@ -145,18 +147,28 @@ def _look(client: httpx.Client, count: int) -> list[float]:
     return taken
 
 
+@dataclass(slots=True)
+class _Flood:
+    process: subprocess.Popen[str]
+    answers: Counter[str]
+
+
 @contextmanager
-def _flooding(url: str, kind: Kind, answers: Counter[str]) -> Iterator[None]:
+def _flooding(url: str, kind: Kind) -> Iterator[_Flood]:
+    """A flood that has begun and is halted; its answers are counted at the end."""
     command = [sys.executable, "-m", "tests.bench.flood", url, str(PER_SECOND), kind]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
+    flood = _Flood(process, Counter())
     try:
         process.stdout.readline()
-        yield
+        process.send_signal(signal.SIGSTOP)
+        yield flood
     finally:
+        process.send_signal(signal.SIGCONT)
         process.terminate()
         said, _ = process.communicate(timeout=_PATIENCE_SECONDS)
-    answers.update(json.loads(said))
+    flood.answers.update(json.loads(said))
 
 
 def _report(kind: Kind, measured: Measured) -> bool:
@@ -168,6 +180,7 @@ def _report(kind: Kind, measured: Measured) -> bool:
         "quiet_ms": _milliseconds(measured.quiet),
         "flooded_ms": _milliseconds(measured.flooded),
         "answers": dict(measured.answers),
+        "answers_per_second": round(measured.answers.total() / sum(measured.flooded), 1),
     }
     sys.stdout.write(json.dumps(line) + "\n")
     sys.stdout.flush()

@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, delete, exists, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import InstrumentedAttribute
 
 from app.models import (
     Invite,
@@ -211,32 +209,20 @@ async def revoke_sessions(
     return changed(result)
 
 
-async def failures_at_limits(
-    session: AsyncSession,
-    name_hash: str,
-    address: str,
-    *,
-    after: datetime,
-    limits: tuple[int, int],
-) -> list[datetime]:
-    """When the n-th newest wrong password was given, for name and address, where there are n."""
-    found = []
-    asked: tuple[tuple[InstrumentedAttribute[str], str, int], ...] = (
-        (SignInFailure.name_hash, name_hash, limits[0]),
-        (SignInFailure.address, address, limits[1]),
-    )
-    for column, value, limit in asked:
-        query = (
-            select(SignInFailure.at)
-            .where(column == value, SignInFailure.at > after)
-            .order_by(SignInFailure.at.desc())
-            .offset(limit - 1)
-            .limit(1)
-        )
-        # Some servers do not tell the address, which then says nothing.
-        at: datetime | None = await session.scalar(query) if value else None
-        found += [at] if at is not None else []
-    return found
+async def nth_failure_of_name(
+    session: AsyncSession, name_hash: str, n: int, *, after: datetime
+) -> datetime | None:
+    """When the n-th newest wrong password for a name was given; None if there were fewer."""
+    is_counted = (SignInFailure.name_hash == name_hash, SignInFailure.at > after)
+    return await _nth_failure(session, is_counted, n)
+
+
+async def nth_failure_of_address(
+    session: AsyncSession, address: str, n: int, *, after: datetime
+) -> datetime | None:
+    """As `nth_failure_of_name`, for all that came from an address."""
+    is_counted = (SignInFailure.address == address, SignInFailure.at > after)
+    return await _nth_failure(session, is_counted, n)
 
 
 async def delete_failure(session: AsyncSession, row: SignInFailure) -> None:
@@ -261,7 +247,15 @@ async def delete_ended(session: AsyncSession, now: datetime, *, failures_before:
     return count
 
 
-def _is_live(now: datetime, seen_after: datetime) -> tuple[Any, ...]:
+async def _nth_failure(
+    session: AsyncSession, is_counted: tuple[ColumnElement[bool], ...], n: int
+) -> datetime | None:
+    query = select(SignInFailure.at).where(*is_counted).order_by(SignInFailure.at.desc())
+    found: datetime | None = await session.scalar(query.offset(n - 1).limit(1))
+    return found
+
+
+def _is_live(now: datetime, seen_after: datetime) -> tuple[ColumnElement[bool], ...]:
     return (
         UserSession.revoked_at.is_(None),
         UserSession.expires_at > now,

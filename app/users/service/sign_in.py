@@ -102,10 +102,11 @@ async def _look(
     pool: PasswordPool,
 ) -> tuple[User | None, Verdict, SignInFailure]:
     attempt = throttle.Attempt.of(name, device.origin.address)
-    async with database.read() as session:
-        await throttle.refuse_if_many(session, attempt, now)
-        user = await repository.find_user_named(session, name)
+    throttle.refuse_if_remembered(database, attempt, now)
     with pool.slot() as slot:
+        async with database.read() as session:
+            await throttle.refuse_if_many(database, session, attempt, now)
+            user = await repository.find_user_named(session, name)
         row = await throttle.count(database, attempt, now)
         verdict = await slot.verify(user.password_hash if user else None, password)
     return user, verdict, row

@@ -1,14 +1,16 @@
 """How many wrong passwords are taken: counted in the database, so for all web processes at once.
 
 An attempt is counted before its password is looked at and taken back if that was right: guesses
-that come at the same moment cannot slip by together. What is refused here costs no hash and
-writes nothing. The name counts whether or not there is such a user, so nothing is told.
+that come at the same moment cannot slip by together. What is refused here costs no hash, writes
+nothing, and is remembered for some seconds. The name counts whether or not there is such a user,
+so nothing is told.
 """
 
 import ipaddress
 import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from weakref import WeakKeyDictionary
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -24,6 +26,10 @@ ADDRESS_LIMIT = 50
 _IPV6_BITS = 64
 
 
+_REMEMBERED_FOR = timedelta(seconds=10)
+_REMEMBERED_MOST = 10_000
+
+
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """Whose password is tried and from where; addresses of IPv6 count by their network."""
@@ -35,26 +41,48 @@ class Attempt:
     def of(cls, name: str, address: str) -> "Attempt":
         return cls(hashed(name), _network(address))
 
+    @property
+    def keys(self) -> tuple[str, str]:
+        return self.name_hash, self.address
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    until: datetime
+    forget_at: datetime
+
+
+# By database, since a process may serve several, as tests do.
+_memories: WeakKeyDictionary[Database, dict[str, _Refusal]] = WeakKeyDictionary()
+
+
+def refuse_if_remembered(database: Database, attempt: Attempt, now: datetime) -> None:
+    """Raises `TooMany` for what this process refused seconds ago: a flood costs no query."""
+    memory = _memories.get(database, {})
+    for key in attempt.keys:
+        known = memory.get(key)
+        if known is not None and now < known.forget_at:
+            _refuse(known.until, now)
+
 
 async def refuse_if_many(
-    session: AsyncSession, attempt: Attempt, now: datetime, *, counted: int = 0
+    database: Database, session: AsyncSession, attempt: Attempt, now: datetime, *, counted: int = 0
 ) -> None:
     """Raises `TooMany` once a limit is reached; `counted` of the rows are this attempt's own."""
-    times = await repository.failures_at_limits(
-        session,
-        attempt.name_hash,
-        attempt.address,
-        after=now - WINDOW,
-        limits=(NAME_LIMIT + counted, ADDRESS_LIMIT + counted),
+    after = now - WINDOW
+    at = await repository.nth_failure_of_name(
+        session, attempt.name_hash, NAME_LIMIT + counted, after=after
     )
-    if not times:
-        return
-    seconds = max(1, math.ceil((max(times) + WINDOW - now).total_seconds()))
-    raise TooMany(
-        "there were too many wrong passwords: for now none is looked at, not even a right one. "
-        f"Try again in {_minutes(seconds)}, or use a sign-in link",
-        retry_after_seconds=seconds,
-    )
+    key = attempt.name_hash
+    # Some servers do not tell the address, which then says nothing.
+    if at is None and attempt.address:
+        at = await repository.nth_failure_of_address(
+            session, attempt.address, ADDRESS_LIMIT + counted, after=after
+        )
+        key = attempt.address
+    if at is not None:
+        _remember(database, key, at + WINDOW, now)
+        _refuse(at + WINDOW, now)
 
 
 async def count(database: Database, attempt: Attempt, now: datetime) -> SignInFailure:
@@ -65,7 +93,7 @@ async def count(database: Database, attempt: Attempt, now: datetime) -> SignInFa
         session.add(row)
     try:
         async with database.read() as session:
-            await refuse_if_many(session, attempt, now, counted=1)
+            await refuse_if_many(database, session, attempt, now, counted=1)
     except TooMany:
         await take_back(database, row)
         raise
@@ -76,6 +104,23 @@ async def take_back(database: Database, row: SignInFailure) -> None:
     """Forgets an attempt that was no wrong password."""
     async with database.write() as session:
         await repository.delete_failure(session, row)
+
+
+def _remember(database: Database, key: str, until: datetime, now: datetime) -> None:
+    memory = _memories.setdefault(database, {})
+    if len(memory) >= _REMEMBERED_MOST:
+        memory.clear()
+    # Not for the whole window: rows of attempts that turn out right are taken back.
+    memory[key] = _Refusal(until, min(until, now + _REMEMBERED_FOR))
+
+
+def _refuse(until: datetime, now: datetime) -> None:
+    seconds = max(1, math.ceil((until - now).total_seconds()))
+    raise TooMany(
+        "there were too many wrong passwords: for now none is looked at, not even a right one. "
+        f"Try again in {_minutes(seconds)}, or use a sign-in link",
+        retry_after_seconds=seconds,
+    )
 
 
 def _network(address: str) -> str:
