@@ -41,7 +41,7 @@ PAGES = {
     "audit-filtered": "/settings/audit?actor=nemo&from=2026-11-29",
     "audit-of-project": "/projects/default/audit",
     "keys": "/help/keys",
-    "sign-in-link": "/sign-in?token=x",
+    "users": "/settings/users",
     "not-found": "/nothing-here",
 }
 EMPTY_PAGES = {
