@@ -221,10 +221,10 @@ def upgrade() -> None:
 
     with op.batch_alter_table("cluster", schema=None) as batch_op:
         batch_op.add_column(
-            sa.Column("runs_member_code", sa.Boolean(), nullable=False, server_default=sa.false())
+            sa.Column("runs_member_code", sa.Boolean(), nullable=False, server_default="0")
         )
         batch_op.add_column(
-            sa.Column("shows_secrets", sa.Boolean(), nullable=False, server_default=sa.false())
+            sa.Column("shows_secrets", sa.Boolean(), nullable=False, server_default="0")
         )
 
     with op.batch_alter_table("log_stream", schema=None) as batch_op:
