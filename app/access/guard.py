@@ -20,6 +20,8 @@ from app.db import Database
 from app.errors import Forbidden, NotFound
 
 _ADDRESS_LENGTH = 64
+# Rows of the audit log stay for ever: whoever is denied must not choose how large they are.
+_PATH_LENGTH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,8 @@ class Guard:
 
     def _note(self, request: Request, principal: Principal) -> None:
         target = Target(self.kind or "site", denials.SEPARATOR.join(self.slugs(request)))
-        details = {"method": request.method, "path": request.url.path, "needs": self.permission}
+        path = request.url.path[:_PATH_LENGTH]
+        details = {"method": request.method, "path": path, "needs": self.permission}
         denials.note(request.scope, Denial(principal.actor, target, details))
 
 

@@ -40,6 +40,11 @@ class Filter:
             return cls(actor_key=actor, **others)
         return cls(actor=actor, **others)
 
+    @staticmethod
+    def typed(name: str, key: str) -> str:
+        """What `by` takes for whom a row names: the key, where it is one that it knows."""
+        return key if key.startswith(_KEYS) else name
+
     @property
     def id_range(self) -> tuple[UUID | None, UUID | None]:
         """Ids between which all rows of the wanted time lie, so that no other row is read."""

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from app.audit.asked import Asked
 from app.audit.contexts import AuditRow, Link
+from app.audit.filters import Filter
 from app.audit.service import Row
 from app.models import AuditOutcome
 
@@ -29,7 +30,7 @@ def audit_row(row: Row, asked: Asked, url: str) -> AuditRow:
 
     return AuditRow(
         at=entry.at,
-        actor=link(entry.actor, actor=entry.actor_key),
+        actor=link(entry.actor, actor=Filter.typed(entry.actor, entry.actor_key)),
         actor_key=entry.actor_key,
         address=entry.address,
         action=link(entry.action, action=entry.action),

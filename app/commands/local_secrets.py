@@ -9,8 +9,8 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.access.principal import Actor
 from app.commands.database import require_database, require_secret_keys
+from app.commands.local import host_actor
 from app.db import Database
 from app.errors import SkydeckError
 from app.projects import service as projects
@@ -42,7 +42,7 @@ def set_value(settings: Settings, project: str | None, name: str, value: str) ->
     async def act(database: Database) -> bool:
         async with database.write() as session:
             place = await _place(session, project)
-            return await service.put(session, place, name, value, actor=_actor())
+            return await service.put(session, place, name, value, actor=host_actor())
 
     return _run(settings, act)
 
@@ -62,7 +62,7 @@ def delete_value(settings: Settings, project: str | None, name: str) -> None:
 
     async def act(database: Database) -> None:
         async with database.write() as session:
-            await service.delete(session, await _place(session, project), name, actor=_actor())
+            await service.delete(session, await _place(session, project), name, actor=host_actor())
 
     _run(settings, act)
 
@@ -71,7 +71,7 @@ def rotate_keys(settings: Settings) -> Rotation:
     """Raises `SkydeckError`."""
 
     async def act(database: Database) -> Rotation:
-        return await rotation.rotate(database, settings.secret_keys, actor=_actor())
+        return await rotation.rotate(database, settings.secret_keys, actor=host_actor())
 
     return _run(settings, act)
 
@@ -80,7 +80,7 @@ def forget_old_keys(settings: Settings) -> list[str]:
     """The ids of the keys that were taken out. Raises `SkydeckError`."""
 
     async def act(database: Database) -> list[str]:
-        return await rotation.forget_old(database, settings.secret_keys, actor=_actor())
+        return await rotation.forget_old(database, settings.secret_keys, actor=host_actor())
 
     return _run(settings, act)
 
@@ -106,7 +106,3 @@ async def _place(session: AsyncSession, project: str | None) -> UUID | None:
     if project == projects.DEFAULT:
         return (await projects.ensure_default(session)).id
     return (await projects.get(session, project)).id
-
-
-def _actor() -> Actor:
-    return Actor(f"command line of {getpass.getuser()}", "command-line")

@@ -11,10 +11,11 @@ from app.access import denials
 from app.access.denials import Denial, DenialLog
 from app.access.guard import Guard, origin_of
 from app.access.permissions import Permission
-from app.access.principal import Actor
+from app.access.principal import Actor, Principal
 from app.access.service import ObjectKind
 from app.audit.service import Target
 from app.db import Database
+from app.errors import Forbidden
 from app.models import AuditEntry
 from app.observability.requests import RequestLog
 
@@ -42,6 +43,16 @@ def test_a_guard_finds_what_an_address_names(
     kind: ObjectKind | None, path: dict[str, str], query: str, slugs: list[str]
 ) -> None:
     assert Guard(Permission.READ, kind).slugs(request(path, query)) == slugs
+
+
+async def test_who_is_denied_does_not_choose_how_much_is_stored(sqlite_database: Database) -> None:
+    asked = request(method="GET", headers=[])
+    asked.scope.update(path="/" + "x" * 60_000, server=("skydeck", 80), scheme="http")
+    nobody = Principal(actor=DENIAL.actor)
+    with pytest.raises(Forbidden):
+        async with Guard(Permission.ADMINISTER).admitted(asked, sqlite_database, nobody):
+            pytest.fail("was let in")
+    assert len(asked.scope["state"]["denial"].details["path"]) == 500
 
 
 async def test_a_request_has_its_id_and_its_address() -> None:

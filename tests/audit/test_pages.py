@@ -120,6 +120,18 @@ async def test_hostile_names_are_text(client: httpx.AsyncClient, filled: Databas
     assert "&lt;script&gt;alert(1)" in answer.text
 
 
+async def test_who_has_no_key_of_their_own_is_found_by_name(
+    client: httpx.AsyncClient, filled: Database
+) -> None:
+    async with filled.write() as session:
+        add_entry(session, minute=9, object_slug="run-9", actor="shell", actor_key="host")
+        add_entry(session, minute=10, object_slug="run-10", actor="stranger", actor_key="")
+    page = await read(client, URL)
+    for name, slug in (("shell", "run-9"), ("stranger", "run-10")):
+        narrowed = await read(client, page.one("link", name).attributes["href"])
+        assert objects(narrowed) == [f"run {slug}"]
+
+
 async def test_files_hold_what_the_page_was_narrowed_to(
     client: httpx.AsyncClient, filled: Database
 ) -> None:
