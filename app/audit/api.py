@@ -2,13 +2,11 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Query
 from pydantic import AfterValidator, AwareDatetime
 
 from app.access.permissions import Permission
-from app.access.principal import Principal
-from app.access.service import ObjectKind
-from app.api.deps import DEFAULT_LIMIT, ApiGuard, IdCursor, Limit, Reading
+from app.api.deps import DEFAULT_LIMIT, IdCursor, Limit, ProjectManager, Reading
 from app.api.schemas import Line, Listing
 from app.audit import service
 from app.audit.actions import Action
@@ -19,13 +17,12 @@ from app.projects import service as projects
 
 router = APIRouter(tags=["administration"])
 
-Auditor = Annotated[Principal, Depends(ApiGuard(Permission.MANAGE, ObjectKind.PROJECT))]
 Time = Annotated[AwareDatetime, AfterValidator(in_range)]
 
 
 @router.get("/audit")
 async def list_audit(
-    caller: Auditor,
+    caller: ProjectManager,
     session: Reading,
     actor: Annotated[
         Line | None,

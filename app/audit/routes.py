@@ -9,8 +9,6 @@ from fastapi import APIRouter, Depends, Query, Request
 from pydantic import AfterValidator
 from starlette.responses import HTMLResponse, StreamingResponse
 
-from app.access.permissions import Permission
-from app.access.service import ObjectKind
 from app.audit import service, views
 from app.audit.actions import Action
 from app.audit.asked import Asked
@@ -20,7 +18,7 @@ from app.db import Database
 from app.errors import Invalid
 from app.models import AuditOutcome
 from app.projects import service as projects
-from app.web.deps import PageGuard, Store, Viewer
+from app.web.deps import Admin, ProjectManager, Store
 from app.web.paging import Cursor, pager
 from app.web.templating import page
 
@@ -28,9 +26,6 @@ router = APIRouter()
 PAGE_SIZE = 100
 _LONGEST = 200
 _SITE_URL = "/settings/audit"
-
-SiteAuditor = Annotated[Viewer, Depends(PageGuard(Permission.ADMINISTER))]
-ProjectAuditor = Annotated[Viewer, Depends(PageGuard(Permission.MANAGE, ObjectKind.PROJECT))]
 
 
 def _plain(text: str) -> str:
@@ -57,7 +52,7 @@ Wanted = Annotated[Asked, Depends(_asked)]
 
 @router.get(_SITE_URL)
 async def show_site(
-    request: Request, store: Store, asked: Wanted, _viewer: SiteAuditor, cursor: Cursor = None
+    request: Request, store: Store, asked: Wanted, _viewer: Admin, cursor: Cursor = None
 ) -> HTMLResponse:
     project_ids = await _project_ids(store, asked.project) if asked.project else None
     return await _page(request, store, asked, project_ids, url=_SITE_URL, cursor=cursor)
@@ -65,7 +60,7 @@ async def show_site(
 
 @router.get(_SITE_URL + ".{kind}")
 async def export_site(
-    kind: Format, store: Store, asked: Wanted, _viewer: SiteAuditor
+    kind: Format, store: Store, asked: Wanted, _viewer: Admin
 ) -> StreamingResponse:
     """All rows that fit the filter, as a file."""
     project_ids = await _project_ids(store, asked.project) if asked.project else None
@@ -78,7 +73,7 @@ async def show_project(
     slug: str,
     store: Store,
     asked: Wanted,
-    _viewer: ProjectAuditor,
+    _viewer: ProjectManager,
     cursor: Cursor = None,
 ) -> HTMLResponse:
     project_ids = await _project_ids(store, slug)
@@ -88,7 +83,7 @@ async def show_project(
 
 @router.get("/projects/{slug}/audit.{kind}")
 async def export_project(
-    slug: str, kind: Format, store: Store, asked: Wanted, _viewer: ProjectAuditor
+    slug: str, kind: Format, store: Store, asked: Wanted, _viewer: ProjectManager
 ) -> StreamingResponse:
     """All rows of the project that fit the filter, as a file."""
     return _file(store, asked, await _project_ids(store, slug), kind)

@@ -33,7 +33,7 @@ from app.names import checked_name
 from app.paging import Page, decode_id_cursor, page_of
 from app.recipes import service as recipes
 from app.runs import launch_checks, repository
-from app.runs.sorting import parse_sort, place_of
+from app.runs.sorting import cursor_of, parse_sort, place_of
 from app.runs.states import ENDED, created, transition
 from app.sharing import service as sharing
 
@@ -163,7 +163,7 @@ async def list_page(
         text=text.strip(),
         statuses=statuses,
     )
-    page = page_of(rows, limit, lambda row: [_plain(row[1]), str(row[0].id)])
+    page = page_of(rows, limit, lambda row: cursor_of(row[1], row[0]))
     return Page([run for run, _ in page.items], page.next_cursor)
 
 
@@ -396,7 +396,3 @@ def _fields(run: Run) -> dict[str, Any]:
     """What the audit log compares. The config is frozen: its id stands for it."""
     names = ("name", "tags", "config_id", "cluster_id", "status", "desired_status", "deleted_at")
     return {name: getattr(run, name) for name in names}
-
-
-def _plain(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, datetime) else value

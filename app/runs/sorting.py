@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from app.errors import Invalid, Problem
-from app.models import RunStatus
+from app.models import Run, RunStatus
 from app.paging import decode_cursor
 from app.runs.repository import Sort
 
@@ -30,6 +30,11 @@ def parse_sort(text: str) -> Sort:
         "or config:<key>; a leading - reverses"
     )
     raise Invalid(message, [Problem("sort", "choices", message)])
+
+
+def cursor_of(value: Any, run: Run) -> list[Any]:
+    """What a cursor holds of the last run shown and its value of the sort."""
+    return [value.isoformat() if isinstance(value, datetime) else value, str(run.id)]
 
 
 def place_of(cursor: str, sort: Sort) -> list[Any]:

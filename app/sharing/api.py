@@ -2,12 +2,9 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import APIRouter, Path, Request
 
-from app.access.permissions import Permission
-from app.access.principal import Principal
-from app.access.service import ObjectKind
-from app.api.deps import ApiGuard, Reading, Writing
+from app.api.deps import Reading, RunWriter, Writing
 from app.api.idempotency import Idempotent
 from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
@@ -16,8 +13,6 @@ from app.sharing import service
 from app.sharing.schemas import NewShareAnswer, ShareAnswer, ShareBody
 
 router = APIRouter(tags=["runs"], route_class=JsonRoute)
-
-RunWriter = Annotated[Principal, Depends(ApiGuard(Permission.WRITE, ObjectKind.RUN))]
 
 
 @router.post("/runs/{run_id}/shares", status_code=201)

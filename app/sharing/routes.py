@@ -2,11 +2,9 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Form, Query, Request
+from fastapi import APIRouter, Form, Query, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from app.access.permissions import Permission
-from app.access.service import ObjectKind
 from app.clock import utcnow
 from app.db import Database
 from app.errors import Invalid
@@ -14,7 +12,7 @@ from app.metrics import service as metrics
 from app.runs import service as runs
 from app.sharing import service, views
 from app.sharing.contexts import SharePage
-from app.web.deps import PageGuard, Store, Viewer
+from app.web.deps import RunWriter, Store
 from app.web.flash import flash
 from app.web.forms import FormField
 from app.web.templating import page
@@ -30,8 +28,6 @@ _HEADERS = {
 }
 _CHOICES = {f"{days} day" + "s" * (days > 1): days for days in service.LIFETIMES}
 _DEFAULT = next(text for text, days in _CHOICES.items() if days == service.DEFAULT_DAYS)
-
-RunWriter = Annotated[Viewer, Depends(PageGuard(Permission.WRITE, ObjectKind.RUN))]
 
 
 @router.get("/runs/{slug}/share")
