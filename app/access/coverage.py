@@ -21,6 +21,7 @@ PUBLIC = frozenset(
         ("POST", "/join"),
         ("POST", "/reset"),
         ("POST", "/sign-in"),
+        ("POST", "/sign-in/link"),
         ("POST", "/sign-out"),
         ("MOUNT", "/static"),
     }

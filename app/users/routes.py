@@ -50,8 +50,9 @@ async def sign_in(
     next_path: NextField = "/",
 ) -> Response:
     if token:
-        typed = (name or _FIRST_NAME, password, repeat)
-        return await _use_link(request, store, config, token, typed, safe_next(next_path))
+        return await use_link(
+            request, store, config, token, name, password, repeat, safe_next(next_path)
+        )
     try:
         _, secret = await service.sign_in_with_password(
             store,
@@ -77,6 +78,22 @@ async def sign_in(
         answer.headers["Retry-After"] = str(error.retry_after_seconds)
         return answer
     return signed_in(request, secret, days=config.session_days, path=safe_next(next_path))
+
+
+@router.post("/sign-in/link")
+async def use_link(
+    request: Request,
+    store: Store,
+    config: Config,
+    token: Field = "",
+    name: Field = "",
+    password: Field = "",
+    repeat: Field = "",
+    next_path: NextField = "/",
+) -> Response:
+    """A path of its own, so that a flood of passwords cannot keep links from working."""
+    typed = (name or _FIRST_NAME, password, repeat)
+    return await _use_link(request, store, config, token, typed, safe_next(next_path))
 
 
 @router.post("/sign-out")
@@ -123,7 +140,7 @@ async def _link_page(
         lead = f"This link works once. It signs this browser in as {user.name}."
         fields = []
     context = LinkPage(
-        action="/sign-in",
+        action="/sign-in/link",
         token=token,
         next_path=next_path,
         title="Sign in to Skydeck",
@@ -188,8 +205,8 @@ async def _sign_in_page(
     is_wrong: bool = False,
 ) -> HTMLResponse:
     is_first_time = False
-    # Whoever tried too often is not worth a query.
-    if status != TooMany.status:
+    # Whoever tries passwords need not be told how accounts begin, which takes a query.
+    if not is_wrong and status != TooMany.status:
         async with store.read() as session:
             is_first_time = not await service.has_administrator(session)
     context = SignInPage(

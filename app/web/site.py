@@ -14,6 +14,7 @@ from app.secrets import routes as secrets
 from app.sharing import routes as sharing
 from app.users import account_routes, invite_routes, link_routes, people_routes
 from app.users import routes as users
+from app.users.gate import SignInGate
 from app.web import errors, preferences
 from app.web.assets import HashedStaticFiles
 from app.web.csp import SecurityHeaders
@@ -56,3 +57,4 @@ def install(app: FastAPI) -> None:
     app.add_middleware(SameSiteOnly)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(BodyInTime)
+    app.add_middleware(SignInGate)

@@ -26,6 +26,7 @@ MOUNT /static
 POST /join
 POST /reset
 POST /sign-in
+POST /sign-in/link
 POST /sign-out
 """
 """For everybody on the network, with no permission at all."""
