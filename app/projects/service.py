@@ -22,6 +22,7 @@ from app.models import Project, ProjectMember, Role, User
 from app.names import checked_name
 from app.paging import Page, decode_id_cursor, page_of
 from app.projects import repository
+from app.users import service as users
 
 DEFAULT = "default"
 MAX_SLUG = 64
@@ -183,7 +184,7 @@ async def add_member(
 async def put_member(
     session: AsyncSession, project: Project, name: str, role: Role, *, actor: Actor
 ) -> Member:
-    """Adds a person, or changes the role of a member.
+    """Adds a person, or changes the role of a member, whose open invites into it then end.
 
     Raises `Invalid` if there is no such person, `Conflict` for the last administrator.
     """
@@ -194,6 +195,7 @@ async def put_member(
         return await _join(session, project, person, role, actor=actor)
     if row.role is not role:
         await _keep_an_administrator(session, project, row, person)
+        await users.revoke_invites_into(session, project.id, maker=person)
         before, row.role = row.role, role
         await _record(session, project, person, actor, Action.MEMBER_CHANGE, before, role)
     return _member(row, person)
@@ -202,13 +204,17 @@ async def put_member(
 async def remove_member(
     session: AsyncSession, project: Project, name: str, *, actor: Actor
 ) -> None:
-    """Raises `NotFound` if that person is no member, `Conflict` for the last administrator."""
+    """Ends the person's open invites into the project, too.
+
+    Raises `NotFound` if that person is no member, `Conflict` for the last administrator.
+    """
     person = await repository.find_person(session, name)
     await repository.lock(session, project)
     row = await repository.find_member(session, project.id, person.id) if person else None
     if person is None or row is None:
         raise NotFound(f"there is no {name} in the project {project.name}")
     await _keep_an_administrator(session, project, row, person)
+    await users.revoke_invites_into(session, project.id, maker=person)
     await session.delete(row)
     await _record(session, project, person, actor, Action.MEMBER_REMOVE, row.role, None)
 

@@ -9,8 +9,10 @@ import pytest
 from app.db import Database
 from app.errors import Conflict, Forbidden, Invalid, NotFound
 from app.models import Role, User
+from app.projects import service as projects
 from app.users import service
 from app.users.service import InviteState
+from app.users.service.records import HOST
 from tests.users.people import DAY, HOME, NOW, add_project, add_user, audited, principal
 
 
@@ -37,9 +39,11 @@ async def test_an_invite_makes_an_account_in_a_project(database: Database) -> No
     assert list(who.roles.values()) == [Role.VIEWER]
     assert not who.is_site_admin
     async with database.read() as session:
-        actions = [row.action for row in await audited(session)]
+        rows = await audited(session)
         [entry] = await service.list_invites(session, await principal(database, ada), "maze")
+    actions = [row.action for row in rows]
     assert actions == ["invite.create", "user.create", "member.add", "session.sign_in"]
+    assert (rows[2].object_kind, rows[2].object_slug) == ("project", "maze")
     assert (entry.used_by, entry.project) == ("eve", "maze")
     assert service.invite_state(entry.invite, NOW) is InviteState.USED
 
@@ -120,6 +124,30 @@ async def test_only_whose_project_it_is_takes_an_invite_back(database: Database)
         with pytest.raises(Forbidden):
             await service.list_invites(session, stranger, "maze")
         await service.revoke_invite(session, slug, by=await principal(database, ada), now=NOW)
+
+
+async def test_the_invites_of_who_manages_no_more_end(database: Database) -> None:
+    root, ada = await add_user(database, "root", is_admin=True), await add_user(database)
+    await add_user(database, "two", is_admin=True)
+    for slug in ("maze", "grid", "kept"):
+        await add_project(database, slug, ada=Role.ADMINISTRATOR, root=Role.ADMINISTRATOR)
+    ended = [await invite(database, ada, slug) for slug in ("maze", "grid")]
+    kept = [await invite(database, ada, "kept"), await invite(database, root, "maze")]
+    async with database.write() as session:
+        maze, grid = [await projects.get(session, slug) for slug in ("maze", "grid")]
+        await projects.remove_member(session, maze, "ada", actor=HOST)
+        await projects.put_member(session, grid, "ada", Role.MEMBER, actor=HOST)
+    for secret in ended:
+        with pytest.raises(Conflict, match="taken back"):
+            await accept(database, secret)
+    for at, secret in enumerate(kept):
+        await accept(database, secret, f"new {at}")
+    last = await invite(database, root)
+    async with database.write() as session:
+        user = await service.get_user(session, root.id)
+        await service.set_administrator(session, user, is_admin=False)
+    with pytest.raises(Conflict, match="taken back"):
+        await accept(database, last)
 
 
 async def test_the_note_is_one_short_line(database: Database) -> None:

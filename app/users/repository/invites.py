@@ -57,16 +57,16 @@ async def use_invite(session: AsyncSession, secret_hash: str, now: datetime) -> 
     return changed(result) == 1
 
 
-async def revoke_invites(session: AsyncSession, user: User, now: datetime) -> None:
-    """Ends the open invites that a user made."""
-    await session.execute(
-        update(Invite)
-        .where(
-            Invite.created_by == user.name, Invite.used_at.is_(None), Invite.revoked_at.is_(None)
-        )
-        .values(revoked_at=now)
-        .execution_options(synchronize_session=False)
+async def revoke_invites(
+    session: AsyncSession, user: User, now: datetime, *, project_id: UUID | None = None
+) -> None:
+    """Ends the open invites that a user made: all, or those into one project."""
+    query = update(Invite).where(
+        Invite.created_by == user.name, Invite.used_at.is_(None), Invite.revoked_at.is_(None)
     )
+    if project_id is not None:
+        query = query.where(Invite.project_id == project_id)
+    await session.execute(query.values(revoked_at=now).execution_options(synchronize_session=False))
 
 
 def _invites() -> Any:

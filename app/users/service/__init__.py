@@ -16,6 +16,7 @@ from app.users.service.invites import (
     invite_state,
     list_invites,
     revoke_invite,
+    revoke_invites_into,
 )
 from app.users.service.links import (
     LINK_LIFE,
@@ -111,6 +112,7 @@ __all__ = [
     "redeem_link",
     "redeem_reset",
     "revoke_invite",
+    "revoke_invites_into",
     "revoke_session",
     "revoke_token",
     "set_administrator",

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
+from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -32,6 +33,7 @@ __all__ = [
     "invite_state",
     "list_invites",
     "revoke_invite",
+    "revoke_invites_into",
 ]
 
 INVITE_LIFE = timedelta(days=7)
@@ -121,6 +123,17 @@ async def revoke_invite(
     return invite
 
 
+async def revoke_invites_into(
+    session: AsyncSession, project_id: UUID, *, maker: User, now: datetime | None = None
+) -> None:
+    """Ends the open invites of somebody who manages the project no more.
+
+    They could else come back through one. Administrators of the site still manage it.
+    """
+    if not maker.is_admin:
+        await repository.revoke_invites(session, maker, now or utcnow(), project_id=project_id)
+
+
 async def find_invite(
     session: AsyncSession, secret: str, now: datetime | None = None
 ) -> InviteEntry:
@@ -161,22 +174,26 @@ async def accept_invite(
     )
     invite.used_by_id = user.id
     if invite.project_id is not None:
-        _join(session, user, invite, where, at)
+        _join(session, user, entry, where, at)
     new = await create_session(
         session, user, by="invite", device=where, session_days=session_days, now=at
     )
     return user, new
 
 
-def _join(session: AsyncSession, user: User, invite: Invite, device: Device, now: datetime) -> None:
+def _join(
+    session: AsyncSession, user: User, entry: InviteEntry, device: Device, now: datetime
+) -> None:
+    invite = entry.invite
     assert invite.project_id is not None
+    assert entry.project is not None
     role = invite.role or Role.MEMBER
     session.add(
         ProjectMember(project_id=invite.project_id, user_id=user.id, role=role, created_at=now)
     )
-    target = Target("member", user.name, invite.project_id)
-    details = {"role": role, "invite": invite.slug}
-    record(session, device.actor(user), Action.MEMBER_ADD, target, after=details, details=details)
+    target = Target("project", entry.project, invite.project_id)
+    after, details = {"role": role}, {"member": user.name, "invite": invite.slug}
+    record(session, device.actor(user), Action.MEMBER_ADD, target, after=after, details=details)
 
 
 async def _place(session: AsyncSession, who: Principal, project: str | None) -> Project | None:

@@ -104,10 +104,14 @@ async def create_user(
 async def set_administrator(
     session: AsyncSession, user: User, is_admin: bool, *, actor: Actor = HOST
 ) -> None:
-    """Makes somebody an administrator of the site, or a member. Raises `Conflict`."""
+    """Makes somebody an administrator of the site, or a member, whose open invites then end.
+
+    Raises `Conflict` for the last administrator.
+    """
     before = fields_of(user)
     if user.is_admin and not is_admin:
         await _require_another_administrator(session, user)
+        await invites.revoke_invites(session, user, utcnow())
     user.is_admin = is_admin
     after = fields_of(user)
     if before != after:
