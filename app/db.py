@@ -64,8 +64,11 @@ class Database:
         await self.engine.dispose()
 
 
-def make_engine(url: str) -> AsyncEngine:
-    """An engine with the settings each database needs; `url` names an asynchronous driver."""
+def make_engine(url: str, *, has_foreign_keys: bool = True) -> AsyncEngine:
+    """An engine with the settings each database needs; `url` names an asynchronous driver.
+
+    Without `has_foreign_keys` SQLite does not enforce them: only migrations want that.
+    """
     if make_url(url).get_backend_name() != "sqlite":
         engine = create_async_engine(
             url,
@@ -78,7 +81,8 @@ def make_engine(url: str) -> AsyncEngine:
         event.listen(engine.sync_engine, "do_connect", _connect)
         return engine
     engine = create_async_engine(url, connect_args={"timeout": _BUSY_SECONDS})
-    event.listen(engine.sync_engine, "connect", _prepare_sqlite)
+    prepare = _prepare_sqlite if has_foreign_keys else _prepare_sqlite_migration
+    event.listen(engine.sync_engine, "connect", prepare)
     event.listen(engine.sync_engine, "begin", _begin_sqlite)
     return engine
 
@@ -109,10 +113,20 @@ def _connect(dialect: Dialect, _record: object, arguments: Any, options: Any) ->
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
+    _prepare(connection, "ON")
+
+
+def _prepare_sqlite_migration(connection: Any, _record: object) -> None:
+    # A table that others refer to is changed by making it anew, in which it is missing for a while.
+    _prepare(connection, "OFF")
+
+
+def _prepare(connection: Any, foreign_keys: str) -> None:
     # The driver's own BEGIN comes too late (at the first write); `_begin_sqlite` does it.
     connection.isolation_level = None
     cursor = connection.cursor()
-    for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
+    pragmas = ("journal_mode = WAL", "synchronous = NORMAL", f"foreign_keys = {foreign_keys}")
+    for pragma in pragmas:
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

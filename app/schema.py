@@ -29,7 +29,7 @@ async def migrate(url: str) -> str:
     opened, is full, or was made by a newer version of Skydeck.
     """
     _try_file(url)
-    engine = make_engine(url)
+    engine = make_engine(url, has_foreign_keys=False)
     try:
         async with writer(engine).begin() as connection:
             await connection.run_sync(_upgrade)
@@ -87,6 +87,19 @@ def _upgrade(connection: Connection) -> None:
     config = _config()
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
+    _check_references(connection)
+
+
+def _check_references(connection: Connection) -> None:
+    """Raises `StartError`, which undoes the upgrade, if a row refers to one that is not there."""
+    if connection.dialect.name != "sqlite":
+        return
+    lost = connection.execute(text("PRAGMA foreign_key_check")).first()
+    if lost is not None:
+        raise StartError(
+            f"the upgrade was undone: a row of table {lost[0]} refers to a row of {lost[2]} that "
+            "is not there; restore a backup"
+        )
 
 
 def _revision(connection: Connection) -> str | None:

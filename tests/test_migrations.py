@@ -24,10 +24,12 @@ from sqlalchemy import (
     func,
     insert,
     select,
+    text,
 )
 
 from app import schema
 from app.db import make_engine, writer
+from app.errors import StartError
 from app.models import Base
 from tests.conftest import DATABASES
 
@@ -68,6 +70,23 @@ async def test_an_upgrade_keeps_the_rows_of_the_first_version(blank_url: str) ->
     finally:
         await engine.dispose()
     assert counts == {table: int(table not in EMPTIED) for table in filled}
+
+
+async def test_an_upgrade_of_rows_that_refer_to_nothing_is_undone(tmp_path: Path) -> None:
+    url = f"sqlite+aiosqlite:///{tmp_path / 'broken.db'}"
+    engine = make_engine(url, has_foreign_keys=False)
+    try:
+        async with writer(engine).begin() as connection:
+            await connection.run_sync(_first_version)
+            await connection.run_sync(_fill)
+            await connection.execute(text("DELETE FROM project"))
+        with pytest.raises(StartError, match="upgrade was undone: a row of table"):
+            await schema.migrate(url)
+        async with engine.connect() as connection:
+            found = await connection.scalar(text("SELECT version_num FROM alembic_version"))
+            assert found == FIRST
+    finally:
+        await engine.dispose()
 
 
 def _first_version(connection: Connection) -> None:
