@@ -23,6 +23,7 @@ from app.names import checked_name
 from app.paging import Page, decode_id_cursor, page_of
 from app.projects import repository
 from app.users import service as users
+from app.users.rules import clean_name
 
 DEFAULT = "default"
 MAX_SLUG = 64
@@ -208,7 +209,7 @@ async def remove_member(
 
     Raises `NotFound` if that person is no member, `Conflict` for the last administrator.
     """
-    person = await repository.find_person(session, name)
+    person = await repository.find_person(session, clean_name(name))
     await repository.lock(session, project)
     row = await repository.find_member(session, project.id, person.id) if person else None
     if person is None or row is None:
@@ -254,9 +255,10 @@ async def _keep_an_administrator(
 
 
 async def _person(session: AsyncSession, name: str) -> User:
-    person = await repository.find_person(session, name.strip())
+    cleaned = clean_name(name)
+    person = await repository.find_person(session, cleaned)
     if person is None:
-        message = f"there is no user named {name.strip()!r}: names are written exactly"
+        message = f"there is no user named {cleaned!r}: names are written exactly"
         raise Invalid(message, [Problem("name", "user", message)])
     return person
 

@@ -8,6 +8,7 @@ import string
 import unicodedata
 
 from app.errors import Problem
+from app.users.spelling import spelling_problem
 
 MIN_PASSWORD, MAX_PASSWORD = 12, 200
 MAX_NAME = 64
@@ -43,9 +44,8 @@ def name_problem(name: str) -> Problem | None:
     """What is wrong with a cleaned name of a new user; None if nothing is."""
     if not 0 < len(name) <= MAX_NAME:
         return Problem("name", "length", f"give a name of 1 to {MAX_NAME} characters")
-    if not name.isprintable():
-        return Problem("name", "printable", "this name holds a sign that cannot be shown")
-    return None
+    broken = spelling_problem(name)
+    return Problem("name", *broken) if broken else None
 
 
 def password_problem(password: str, name: str, *, field: str = "password") -> Problem | None:

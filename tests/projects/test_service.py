@@ -181,3 +181,17 @@ async def test_pages_show_each_project_once_newest_first(database: Database) -> 
             if (cursor := page.next_cursor) is None:
                 break
     assert seen == ["p4", "p3", "p2", "p1", "p0"]
+
+
+async def test_a_person_is_found_by_a_name_typed_on_another_keyboard(
+    sqlite_database: Database,
+) -> None:
+    async with sqlite_database.write() as session:
+        project = await service.create(session, name="Maze", actor=ADA)
+        await add_person(session, "José")
+        typed = " Ｊose\u0301 "
+        member = await service.add_member(session, project, typed, Role.VIEWER, actor=ADA)
+        assert member.name == "José"
+        await service.put_member(session, project, typed, Role.MEMBER, actor=ADA)
+        await service.remove_member(session, project, typed, actor=ADA)
+        assert await service.list_members(session, project) == []

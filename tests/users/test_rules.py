@@ -54,12 +54,47 @@ def test_one_sign_typed_in_two_ways_is_one_sign() -> None:
     assert clean_name("  ada\u00a0 ") == "ada"
 
 
-@pytest.mark.parametrize("name", ["", "a\x07b", "a\u200bb", "x" * 65, "a\nb"])
-def test_names_that_are_refused(name: str) -> None:
-    assert name_problem(clean_name(name)) is not None
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("", "length"),
+        ("x" * 65, "length"),
+        *(
+            (f"ada{sign}", "printable")
+            for sign in "\x07\u00ad\u200b\u2060\u202e\ue000\u0378\U000e0041"
+        ),
+        *((f"ad{sign}a", "printable") for sign in "\n\u1680"),
+        *((sign, "printable") for sign in "\u034f\u115f\u1160\u17b4\u3164\u2800\uffa0"),
+        *((f"ada{sign}", "printable") for sign in "\u034f\u180b\ufe0f\U000e0100"),
+        ("\u0301ada", "mark"),
+        ("a \u0301b", "mark"),
+        ("ada!\u0338", "mark"),
+        ("аda", "scripts"),
+        ("adα", "scripts"),
+        ("аnя", "scripts"),
+        ("名前я", "scripts"),
+        (".", "path"),
+        ("․.", "path"),
+        ("ada/bob", "path"),
+        ("ada／bob", "path"),
+        ("ada\\bob", "path"),
+        ("ada  lovelace", "blanks"),
+        *((each, "reserved") for each in ("nobody", "Host", "SYSTEM", "ｗorker")),
+    ],
+)
+def test_names_that_are_refused(name: str, rule: str) -> None:
+    problem = name_problem(clean_name(name))
+    assert problem is not None
+    assert (problem.field, problem.rule) == ("name", rule)
 
 
-@pytest.mark.parametrize("name", ["ada", "Ada Lovelace", "аня", "名前", "x" * 64])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("ada", "Ada Lovelace", "аня", "名前", "x" * 64, "a.b", "José", "Αθηνά", "O'Neil"),
+        *("ボブ田中", "Kim 김", "佐々木さん", "हिन्दी", "ada 🐎", "user-7", "שָׁלוֹם", "kā ʻana"),
+    ],
+)
 def test_names_that_are_taken(name: str) -> None:
     assert name_problem(clean_name(name)) is None
 
