@@ -23,6 +23,7 @@ class Action(StrEnum):
     USER_ENABLE = "user.enable"
     PASSWORD_SET = "password.set"  # noqa: S105 - the name of an action
     PASSWORD_RESET = "password.reset"  # noqa: S105 - the name of an action
+    LINK_CREATE = "link.create"
     INVITE_CREATE = "invite.create"
     INVITE_REVOKE = "invite.revoke"
     SIGN_IN = "session.sign_in"

@@ -22,8 +22,11 @@ def make_sign_in_link(settings: Settings, name: str | None, *, url: str | None =
     """
 
     async def make(session: WriteSession) -> str:
-        first = await users.create_sign_in_link(session) if name is None else None
-        return first or await users.create_link_for(session, name)
+        if name is None:
+            first = await users.create_sign_in_link(session, actor=host_actor())
+            if first is not None:
+                return first
+        return await users.create_link_for(session, name, actor=host_actor())
 
     return _address(settings, url, "sign-in", in_database(settings.url, make))
 

@@ -8,10 +8,12 @@ from sqlalchemy import select, update
 
 from app.access import service as access
 from app.access.permissions import Scope
+from app.access.principal import Actor
 from app.db import Database
 from app.errors import Invalid, NotFound, NotSignedIn
 from app.models import ApiToken, SignInLink, User, UserSession
 from app.users import service
+from tests.users.people import audited
 
 NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -36,6 +38,21 @@ async def test_the_first_link_makes_the_administrator(database: Database) -> Non
         found = await service.find_session(session, secret, NOW + 15 * MINUTE)
         assert found is not None
         assert found[1].id == user.id
+
+
+async def test_a_sign_in_link_leaves_a_row_in_the_audit_log(database: Database) -> None:
+    await redeem(database, first := await make_link(database))
+    async with database.write() as session:
+        by = Actor("root on the machine", "host")
+        later = await service.create_link_for(session, "admin", NOW, actor=by)
+    async with database.read() as session:
+        rows = [row for row in await audited(session) if row.action == "link.create"]
+    told = [(row.actor_key, row.actor, row.object_slug, row.details) for row in rows]
+    assert told == [
+        ("host", "the service's machine", "", {"purpose": "first"}),
+        ("host", "root on the machine", "admin", {"purpose": "sign_in"}),
+    ]
+    assert not any(secret in str(told) for secret in (first, later))
 
 
 async def test_a_link_works_once(database: Database) -> None:

@@ -6,7 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.access.principal import Actor
 from app.audit.actions import Action
-from app.audit.service import record
+from app.audit.service import Target, record
 from app.clock import utcnow
 from app.errors import Conflict, NotFound, NotSignedIn
 from app.ids import new_secret
@@ -30,7 +30,9 @@ _RESET_USED_UP = (
 )
 
 
-async def create_sign_in_link(session: AsyncSession, now: datetime | None = None) -> str | None:
+async def create_sign_in_link(
+    session: AsyncSession, now: datetime | None = None, *, actor: Actor = HOST
+) -> str | None:
     """The secret of a new link that makes the first administrator; None if there is one.
 
     Single use, 15 minutes. Links that were made before it end.
@@ -39,11 +41,15 @@ async def create_sign_in_link(session: AsyncSession, now: datetime | None = None
         return None
     at = now or utcnow()
     await repository.expire_first_links(session, at)
-    return _add_link(session, LinkPurpose.FIRST, None, at)
+    return _add_sign_in_link(session, LinkPurpose.FIRST, None, actor, at)
 
 
 async def create_link_for(
-    session: AsyncSession, name: str | None, now: datetime | None = None
+    session: AsyncSession,
+    name: str | None,
+    now: datetime | None = None,
+    *,
+    actor: Actor = HOST,
 ) -> str:
     """The secret of a new link that signs an existing user in; single use, 15 minutes.
 
@@ -57,7 +63,7 @@ async def create_link_for(
     if user is None or user.disabled_at is not None:
         who = "administrator who may sign in" if name is None else f"user named {name!r}"
         raise NotFound(f"there is no {who}: `skydeck user list` shows who there is")
-    return _add_link(session, LinkPurpose.SIGN_IN, user, now or utcnow())
+    return _add_sign_in_link(session, LinkPurpose.SIGN_IN, user, actor, now or utcnow())
 
 
 async def create_reset_link(
@@ -135,6 +141,14 @@ async def redeem_reset(
         session, user, by="reset link", device=where, session_days=session_days, now=at
     )
     return user, new
+
+
+def _add_sign_in_link(
+    session: AsyncSession, purpose: LinkPurpose, user: User | None, actor: Actor, now: datetime
+) -> str:
+    target = target_of(user) if user else Target("user", "")
+    record(session, actor, Action.LINK_CREATE, target, details={"purpose": purpose})
+    return _add_link(session, purpose, user, now)
 
 
 def _add_link(session: AsyncSession, purpose: LinkPurpose, user: User | None, now: datetime) -> str:
