@@ -10,7 +10,9 @@ from app.api.deps import Reader, Reading
 from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
 from app.clusters import service as clusters
+from app.errors import Problem
 from app.recipes import service
+from app.recipes.model import Finding, Findings
 from app.recipes.schemas import ConfigBody, RecipeAnswer, RenderAnswer, ValidationAnswer
 from app.secrets import service as secrets
 
@@ -31,10 +33,14 @@ async def get_recipe(name: str, _caller: Reader) -> RecipeAnswer:
 @router.post("/configs/validate")
 async def validate_config(body: ConfigBody, caller: Reader, session: Reading) -> ValidationAnswer:
     """Everything that would stop a launch, and what is worth a second look. Changes nothing."""
-    await secrets.refuse_values(session, _readable(caller), body.config)
+    held = await secrets.find_values(session, _readable(caller), body.config)
     if body.cluster is not None:
         await clusters.get(session, body.cluster)
-    return ValidationAnswer.of(service.validate(service.get(body.recipe), body.config))
+    recipe = service.get(body.recipe)
+    if held:
+        # Said alone: messages about wrong values may quote them.
+        return ValidationAnswer.of(Findings(errors=tuple(map(_finding, held))))
+    return ValidationAnswer.of(service.validate(recipe, body.config))
 
 
 @router.post("/configs/render")
@@ -43,6 +49,12 @@ async def render_config(body: ConfigBody, caller: Reader, session: Reading) -> R
     await secrets.refuse_values(session, _readable(caller), body.config)
     values = service.resolve(body.recipe, body.config)
     return RenderAnswer.model_validate(service.render(service.get(body.recipe), values))
+
+
+def _finding(problem: Problem) -> Finding:
+    return Finding(
+        rule=problem.rule, fields=(problem.field,), message=problem.message, fix=secrets.NAME_IT
+    )
 
 
 def _readable(caller: Principal) -> list[UUID] | None:

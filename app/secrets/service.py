@@ -5,6 +5,7 @@ administrators set up. A value is never given back: only a worker opens it, for 
 environment, and whoever masks text.
 """
 
+import asyncio
 import difflib
 import re
 from collections import Counter
@@ -27,18 +28,33 @@ from app.ids import new_id, new_slug
 from app.models import Secret
 from app.recipes import service as recipes
 from app.secrets import repository
-from app.secrets.masking import MIN_LENGTH, Masker
+from app.secrets.masking import MIN_LENGTH, Masker, forms
 from app.secrets.vault import RETIRED, vault_of
 
 MAX_NAME = 100
-MAX_BYTES = 64_000
-MIN_SIGNS = 4
+MAX_BYTES = 16_000
+MIN_SIGNS = 5
+HOLDS_SECRET = "holds_secret"  # noqa: S105 - a rule's name
+"""The rule of `Problem`s about texts with a secret's value in them."""
+NAME_IT = (
+    f"set the secret's name under {recipes.SECRETS}, and read the value from the job's environment"
+)
 _NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 # What a program's start depends on must stay what the cluster gives it.
-_TAKEN_HEADS = ("SKYDECK_", "RAY_", "LD_", "PYTHON", "DYLD_", "BASH_")
-_TAKEN = frozenset(
-    {"PATH", "HOME", "SHELL", "USER", "PWD", "IFS", "ENV", "TZ", "LANG", "TMPDIR", "HOSTNAME"}
+_TAKEN_HEADS = (
+    *("SKYDECK_", "RAY_", "LD_", "DYLD_", "MALLOC_", "NVIDIA_", "NCCL_"),
+    *("PYTHON", "BASH_", "PERL5", "RUBY", "GIT_", "OPENSSL_", "SSL_CERT_"),
 )
+_TAKEN_TAIL = "_PROXY"
+_TAKEN = frozenset(
+    {
+        *("PATH", "HOME", "SHELL", "USER", "PWD", "IFS", "ENV", "TZ", "LANG", "TMPDIR", "HOSTNAME"),
+        *("GCONV_PATH", "GLIBC_TUNABLES", "NODE_OPTIONS"),
+        *("CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS"),
+    }
+)
+# Above this, finding all forms of a value takes so long that other requests would notice.
+_LONG_BYTES = 1_000
 _RETIRED_NAME = 80
 
 
@@ -99,6 +115,9 @@ async def put(
         created_at=before.created_at if before else now,
         changed_at=now,
     )
+    if len(value) > _LONG_BYTES:
+        # Kept from here on: the next line of the service's log asks for them.
+        await asyncio.to_thread(forms, value)
     sealed = vault_of(session).seal(row.slug, name, value)
     row.ciphertext, row.key_id = sealed.ciphertext, sealed.key_id
     if before is not None:
@@ -135,7 +154,12 @@ async def forget_retired(session: AsyncSession) -> None:
 async def masker(session: AsyncSession, project_ids: Sequence[UUID] | None) -> Masker:
     """Masks the secrets of these projects (None: of all) and of the site. Raises `KeyMissing`."""
     rows = await repository.list_known(session, project_ids)
-    return vault_of(session).masker(rows) if rows else Masker(())
+    if not rows:
+        return Masker(())
+    vault = vault_of(session)
+    if any(len(row.ciphertext) > _LONG_BYTES for row in rows):
+        return await asyncio.to_thread(vault.masker, rows)
+    return vault.masker(rows)
 
 
 async def require_known(
@@ -161,22 +185,28 @@ async def refuse_values(
 
     None: of any project. `texts` by the field that is blamed. The message never holds the value.
     """
+    problems = await find_values(session, project_ids, texts)
+    if problems:
+        raise Invalid(problems[0].message, problems)
+
+
+async def find_values(
+    session: AsyncSession, project_ids: Sequence[UUID] | None, texts: Mapping[str, Any]
+) -> list[Problem]:
+    """What `refuse_values` raises, as a list. Neither messages nor fields hold a value."""
     known = await masker(session, project_ids)
     if not known:
-        return
+        return []
     found = {(field, known.find(text)) for field, text in _texts(texts)}
-    problems = [
+    return [
         Problem(
-            field,
-            "holds_secret",
-            f"this holds the value of secret {name}: set the secret's name under "
-            f"{recipes.SECRETS}, and read the value from the job's environment",
+            known.text(field),
+            HOLDS_SECRET,
+            f"this holds the value of secret {name}: {NAME_IT}",
         )
         for field, name in sorted(found, key=str)
         if name is not None
     ]
-    if problems:
-        raise Invalid(problems[0].message, problems)
 
 
 async def rows_for_job(
@@ -199,7 +229,7 @@ def checked_name(name: str) -> str:
             f"a name has capital letters, digits and _, at most {MAX_NAME} of them, such as "
             "HF_TOKEN: it becomes the name of an environment variable"
         )
-    elif name in _TAKEN or name.startswith(_TAKEN_HEADS):
+    elif name in _TAKEN or name.startswith(_TAKEN_HEADS) or name.endswith(_TAKEN_TAIL):
         message = f"{name} steers programs or Skydeck itself: take another name"
     if message:
         raise Invalid(message, [Problem("name", "name", message)])
@@ -221,6 +251,11 @@ def checked_value(value: str) -> str:
         message = (
             f"a value has at least {MIN_SIGNS} different characters: masking this one would blank "
             "rulers and numbers in logs"
+        )
+    elif _repeats(value.strip()):
+        message = (
+            "a value is not one piece repeated: masking this one would blank rulers and tables in "
+            "logs"
         )
     elif "\0" in value or _is_broken(value):
         message = "a value holds no NUL and no half of a character: no environment can hold those"
@@ -258,6 +293,20 @@ def _texts(value: Any, field: str = "") -> Iterable[tuple[str, str]]:
     elif isinstance(value, list | tuple):
         for each in value:
             yield from _texts(each, field)
+
+
+def _repeats(text: str) -> bool:
+    """Whether the text is a shorter one, said several times, and perhaps its beginning once more.
+
+    Whatever repeats covers a half of the text at least, so its second quarter stands there twice.
+    """
+    piece = len(text) // 4
+    at = text.find(text[:piece], 1)
+    while 0 < at <= len(text) // 2:
+        if text[at:] == text[:-at]:
+            return True
+        at = text.find(text[:piece], at + 1)
+    return False
 
 
 def _is_broken(value: str) -> bool:
