@@ -28,6 +28,7 @@ from app.ids import new_id, new_slug
 from app.models import Secret
 from app.recipes import service as recipes
 from app.secrets import repository
+from app.secrets.crypto import missing
 from app.secrets.masking import MIN_LENGTH, Masker, forms
 from app.secrets.vault import RETIRED, vault_of
 
@@ -104,6 +105,7 @@ async def put(
     """Sets a secret; returns whether it is new. Raises `Invalid`, `Conflict`, `KeyMissing`."""
     checked_name(name)
     checked_value(value)
+    await _refuse_foreign_keys(session)
     before = await repository.find(session, project_id, name)
     now = utcnow()
     row = Secret(
@@ -135,15 +137,26 @@ async def put(
 async def delete(
     session: AsyncSession, project_id: UUID | None, name: str, *, actor: Actor
 ) -> None:
-    """Raises `NotFound`. Runs that name it fail at their next start, and say so."""
-    row = await find(session, project_id, name)
-    await _retire(session, row, utcnow())
+    """Raises `NotFound`. Runs that name it fail at their next start, and say so.
+
+    Needs no key. What cannot be read any more cannot be masked either, so it is not kept for that.
+    """
+    keys = vault_of(session).keys
+    kept = await repository.list_retired(session, project_id, f"{name[:_RETIRED_NAME]}{RETIRED}")
+    lost = [row for row in kept if not keys.has(row.key_id)]
+    for each in lost:
+        await repository.remove(session, each)
+    current = await repository.find(session, project_id, name)
+    if current is not None and not keys.has(current.key_id):
+        await repository.remove(session, current)
+    elif current is not None or not lost:
+        await _retire(session, await find(session, project_id, name), utcnow())
     audit.record(session, actor, Action.SECRET_DELETE, Target("secret", name, project_id))
 
 
 async def forget_retired(session: AsyncSession) -> None:
     """Removes values that were replaced or deleted, once no job can print them any more."""
-    for row in await repository.list_retired(session):
+    for row in await repository.list_all_retired(session):
         is_needed = await repository.may_still_be_printed(
             session, row.project_id, since=row.changed_at
         )
@@ -262,6 +275,20 @@ def checked_value(value: str) -> str:
     if message:
         raise Invalid(message, [Problem("value", "value", message)])
     return value
+
+
+async def _refuse_foreign_keys(session: AsyncSession) -> None:
+    """With another installation's file, what is set now would be lost once the right one is back.
+
+    Raises `KeyMissing`.
+    """
+    lacking = set(await repository.count_by_key(session)) - set(vault_of(session).keys.ids())
+    if lacking:
+        names = ", ".join(sorted(lacking))
+        raise missing(
+            f"nothing was set: the key file lacks key {names}, which secrets are encrypted with. "
+            "Put the right file back, or delete those secrets: `skydeck doctor` names them"
+        )
 
 
 async def _retire(session: AsyncSession, row: Secret, now: datetime) -> None:

@@ -114,6 +114,6 @@ async def test_validation_finds_a_value_in_a_config(admin: httpx.AsyncClient) ->
     found = answer.json()
     assert not found["ok"]
     assert {each["rule"] for each in found["errors"]} == {"holds_secret"}
-    assert [each["fields"] for each in found["errors"]] == [["***HF_TOKEN***"], ["data.val_data"]]
+    assert [each["fields"] for each in found["errors"]] == [["data.val_data"], ["***HF_TOKEN***"]]
     assert "job.secrets" in found["errors"][0]["suggestion"]
     assert VALUE not in answer.text
