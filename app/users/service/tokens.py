@@ -141,9 +141,9 @@ async def list_tokens(session: AsyncSession) -> Sequence[TokenEntry]:
     """All tokens that are not revoked, newest first."""
     return await repository.list_tokens(session)
 
-    """One's own tokens that are not revoked, newest first; administrators of the site see all."""
+
 async def list_tokens_of(session: AsyncSession, viewer: Principal) -> Sequence[TokenEntry]:
-    """One's own tokens that are not revoked, newest first; an administrator of the site sees all."""
+    """One's own tokens that are not revoked, newest first; administrators of the site see all."""
     is_all = viewer.allows(Permission.ADMINISTER)
     return await repository.list_tokens(session, user_id=None if is_all else viewer.user_id)
 
