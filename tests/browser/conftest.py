@@ -19,6 +19,7 @@ from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 from app.db import Database
 from app.main import create_app
 from app.runs import service as runs
+from app.secrets.vault import attach
 from app.settings import ROOT, Settings
 from app.web.deps import SESSION_COOKIE
 from tests.conftest import sqlite_copy
@@ -70,9 +71,13 @@ def site(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @asynccontextmanager
 async def opened(url: str) -> AsyncIterator[Database]:
+    """A database as the served application has it: its key file lies beside it."""
     database = Database(url)
-    yield database
-    await database.close()
+    attach(database, Path(url.partition("///")[2]).with_name("secret.keys"))
+    try:
+        yield database
+    finally:
+        await database.close()
 
 
 @contextmanager

@@ -12,10 +12,15 @@ from fastapi import FastAPI
 from app.db import Database
 from app.main import create_app
 from app.runs import stream_routes
+from app.secrets.crypto import make_file
+from app.secrets.vault import attach
 from app.settings import Settings
 from app.web.sse import poll
+from tests.browser.conftest import browser
 from tests.conftest import sqlite_copy
 from tests.security.world import World, make_world
+
+__all__ = ["browser"]
 
 
 @pytest.fixture(scope="package")
@@ -51,6 +56,8 @@ async def http(
 ) -> AsyncIterator[httpx.AsyncClient]:
     monkeypatch.setattr(stream_routes, "poll", partial(poll, pause=0.0))
     app.state.database = Database(sqlite_copy(template[0], tmp_path))
+    make_file(tmp_path / "secret.keys")
+    attach(app.state.database, tmp_path / "secret.keys")
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://skydeck.test") as client:
         yield client
