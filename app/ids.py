@@ -1,5 +1,6 @@
 """Identifiers: UUIDv7 for tables, short prefixed slugs for pages, URLs and the API."""
 
+import hashlib
 import secrets
 from uuid import UUID
 
@@ -26,3 +27,11 @@ def new_slug(prefix: str) -> str:
 def new_secret() -> str:
     """A URL-safe secret of 256 random bits, for sessions, links and tokens."""
     return secrets.token_urlsafe(32)
+
+
+def hashed(secret: str) -> str:
+    """How such a secret is kept: SHA-256 in hexadecimal, 64 characters.
+
+    Nobody can guess 256 random bits, so no slow hash is needed.
+    """
+    return hashlib.sha256(secret.encode(errors="replace")).hexdigest()

@@ -10,6 +10,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import AfterValidator
 
 from app.access import service as access
+from app.access import uses
 from app.access.guard import Guard, origin_of
 from app.access.permissions import Permission
 from app.access.principal import Principal
@@ -79,7 +80,7 @@ async def _principal(request: Request, database: Database, secret: str) -> Princ
             raise NotSignedIn("this token is unknown, was revoked or is out of time")
         token, user = found
         principal = await access.of_token(session, token, user, origin_of(request))
-    if users.is_touch_due(token, now):
+    if uses.is_due(token.last_used_at, now):
         async with database.write() as session:
             await users.touch_token(session, token, now)
     return principal

@@ -49,7 +49,7 @@ async def find_named(session: AsyncSession, run_id: UUID, slug: str) -> ShareLin
     return found
 
 
-async def touch(
+async def note_use(
     session: AsyncSession, link_id: UUID, *, now: datetime, unless_since: datetime
 ) -> None:
     """Notes a use, unless one was noted after `unless_since`."""

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Query, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
+from app.access import uses
 from app.clock import utcnow
 from app.db import Database
 from app.errors import Invalid
@@ -86,9 +87,9 @@ async def show_shared(request: Request, secret: str, store: Store) -> HTMLRespon
             points_url=f"/shared/{secret}/points",
             now=now,
         )
-    if service.is_touch_due(link, now):
+    if uses.is_due(link.last_used_at, now):
         async with store.write() as session:
-            await service.touch(session, link, now)
+            await service.note_use(session, link, now)
     return page(request, "sharing/shared.html", context, headers=_HEADERS)
 
 

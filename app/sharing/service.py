@@ -4,19 +4,19 @@ A secret is 256 random bits and is kept as its SHA-256 only. It is looked up by 
 long the answer takes says nothing about how much of a guess was right.
 """
 
-import hashlib
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.access import uses
 from app.access.principal import Actor
 from app.audit import service as audit
 from app.audit.actions import Action
 from app.audit.service import Target
 from app.clock import utcnow
 from app.errors import Conflict, Invalid, NotFound, Problem
-from app.ids import new_secret, new_slug
+from app.ids import hashed, new_secret, new_slug
 from app.models import Run, ShareLink
 from app.sharing import repository
 
@@ -24,7 +24,6 @@ LIFETIMES = (1, 7, 30, 90)
 """Days for which a link may be made."""
 DEFAULT_DAYS = 7
 MAX_OPEN_LINKS = 50
-_TOUCH_EVERY = timedelta(minutes=1)
 
 
 async def create(
@@ -50,7 +49,7 @@ async def create(
         raise Conflict(f"run {run.slug} has {MAX_OPEN_LINKS} links already: revoke one of them")
     link = ShareLink(
         slug=new_slug("share"),
-        secret_hash=hash_of(secret),
+        secret_hash=hashed(secret),
         run_id=run.id,
         created_by=actor.name,
         created_at=at,
@@ -96,20 +95,12 @@ async def find_shared(
 
     None alike for a secret that is unknown, out of time or revoked, and for a deleted run.
     """
-    return await repository.find_open(session, hash_of(secret), now or utcnow())
+    return await repository.find_open(session, hashed(secret), now or utcnow())
 
 
-def is_touch_due(link: ShareLink, now: datetime) -> bool:
-    """Whether the use of a link should be noted: at most once a minute."""
-    return link.last_used_at is None or link.last_used_at <= now - _TOUCH_EVERY
-
-
-async def touch(session: AsyncSession, link: ShareLink, now: datetime) -> None:
-    await repository.touch(session, link.id, now=now, unless_since=now - _TOUCH_EVERY)
-
-
-def hash_of(secret: str) -> str:
-    return hashlib.sha256(secret.encode(errors="replace")).hexdigest()
+async def note_use(session: AsyncSession, link: ShareLink, now: datetime) -> None:
+    """Whoever asks looks first whether that is due, by `app.access.uses`."""
+    await repository.note_use(session, link.id, now=now, unless_since=uses.noted_before(now))
 
 
 def _end(session: AsyncSession, run: Run, link: ShareLink, actor: Actor, now: datetime) -> None:

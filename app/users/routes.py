@@ -32,7 +32,7 @@ async def sign_in_page(
 ) -> Response:
     """With a link's token: a form that uses it. Without: name and password."""
     if token:
-        return await _link_page(request, store, token, safe_next(next_path))
+        return await _link_page(request, store, token, next_path)
     if await find_viewer(request):
         return RedirectResponse(safe_next(next_path), 303)
     return await _sign_in_page(request, store, next_path=next_path)
@@ -43,16 +43,10 @@ async def sign_in(
     request: Request,
     store: Store,
     config: Config,
-    token: Field = "",
     name: Field = "",
     password: Field = "",
-    repeat: Field = "",
     next_path: NextField = "/",
 ) -> Response:
-    if token:
-        return await use_link(
-            request, store, config, token, name, password, repeat, safe_next(next_path)
-        )
     try:
         _, secret = await service.sign_in_with_password(
             store,
@@ -86,14 +80,37 @@ async def use_link(
     store: Store,
     config: Config,
     token: Field = "",
-    name: Field = "",
+    name: Field = _FIRST_NAME,
     password: Field = "",
     repeat: Field = "",
     next_path: NextField = "/",
 ) -> Response:
     """A path of its own, so that a flood of passwords cannot keep links from working."""
-    typed = (name or _FIRST_NAME, password, repeat)
-    return await _use_link(request, store, config, token, typed, safe_next(next_path))
+    device, earlier = device_of(request), read_session(request)
+    try:
+        hashed = None
+        if password or repeat:
+            forms.check_new_password(password, repeat, name)
+            hashed = await _hash_for(store, token, password)
+        async with store.write() as session:
+            _, secret = await service.redeem_link(
+                session,
+                token,
+                name,
+                password_hash=hashed,
+                device=device,
+                session_days=config.session_days,
+            )
+            await service.end_session(session, earlier, device=device)
+    except NotSignedIn as error:
+        # What the message advises after its colon, the page says better.
+        problem = sentence(error.message.partition(":")[0])
+        return await _sign_in_page(request, store, problem, status=_REFUSED)
+    except Invalid as error:
+        return await _link_page(
+            request, store, token, next_path, name=name, problems=forms.problems_of(error)
+        )
+    return signed_in(request, secret, days=config.session_days, path=safe_next(next_path))
 
 
 @router.post("/sign-out")
@@ -142,7 +159,7 @@ async def _link_page(
     context = LinkPage(
         action="/sign-in/link",
         token=token,
-        next_path=next_path,
+        next_path=safe_next(next_path),
         title="Sign in to Skydeck",
         lead=lead,
         fields=fields,
@@ -150,41 +167,6 @@ async def _link_page(
         signed_in_as=viewer.name if viewer else "",
     )
     return page(request, "users/link.html", context, status=422 if faults else 200)
-
-
-async def _use_link(
-    request: Request,
-    store: Database,
-    config: Config,
-    token: str,
-    typed: tuple[str, str, str],
-    next_path: str,
-) -> Response:
-    name, password, repeat = typed
-    device, earlier = device_of(request), read_session(request)
-    try:
-        hashed = None
-        if password or repeat:
-            forms.check_new_password(password, repeat, name)
-            hashed = await _hash_for(store, token, password)
-        async with store.write() as session:
-            _, secret = await service.redeem_link(
-                session,
-                token,
-                name,
-                password_hash=hashed,
-                device=device,
-                session_days=config.session_days,
-            )
-            await service.end_session(session, earlier, device=device)
-    except NotSignedIn as error:
-        # What the message advises after its colon, the page says better.
-        problem = sentence(error.message.partition(":")[0])
-        return await _sign_in_page(request, store, problem, status=_REFUSED)
-    except Invalid as error:
-        problems = forms.problems_of(error)
-        return await _link_page(request, store, token, next_path, name=name, problems=problems)
-    return signed_in(request, secret, days=config.session_days, path=next_path)
 
 
 async def _hash_for(store: Database, token: str, password: str) -> str | None:

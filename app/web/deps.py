@@ -9,6 +9,7 @@ from uuid import UUID
 from fastapi import Depends, Request
 
 from app.access import service as access
+from app.access import uses
 from app.access.guard import Guard, origin_of
 from app.access.permissions import Permission
 from app.access.principal import Principal
@@ -128,7 +129,7 @@ async def _look_up(request: Request) -> Viewer | None:
             return None
         row, user = found
         projects = await access.memberships_of(session, user)
-    if users.is_seen_due(row, now):
+    if uses.is_due(row.seen_at, now):
         async with store.write() as session:
             await users.touch_session(session, row, device_of(request), now)
     principal = access.of_person(user, projects, origin_of(request))

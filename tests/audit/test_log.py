@@ -80,9 +80,9 @@ async def test_no_row_can_be_changed_or_removed(database: Database, statement: s
     assert row.actor == "ada"
 
 
+# SQLite has no TRUNCATE.
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 async def test_the_table_cannot_be_emptied_at_once(database: Database) -> None:
-    if database.engine.dialect.name != "postgresql":
-        pytest.skip("SQLite has no TRUNCATE")
     async with database.write() as session:
         service.record(session, ADA, Action.RUN_STOP, RUN)
     with pytest.raises(DBAPIError, match="append-only"):

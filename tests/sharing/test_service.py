@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
+from app.access import uses
 from app.audit import service as audit
 from app.audit.service import Filter
 from app.clock import utcnow
@@ -123,10 +124,10 @@ async def test_the_database_does_not_hold_the_secret(database: Database, run: st
 async def test_its_last_use_is_noted_once_a_minute(database: Database, run: str) -> None:
     link, secret = await share(database, run)
     now = utcnow()
-    assert service.is_touch_due(link, now)
+    assert uses.is_due(link.last_used_at, now)
     for seconds, noted in ((0, 0), (59, 0), (61, 61)):
         async with database.write() as session:
-            await service.touch(session, link, now + timedelta(seconds=seconds))
+            await service.note_use(session, link, now + timedelta(seconds=seconds))
         async with database.read() as session:
             found = await service.find_shared(session, secret)
         assert found is not None

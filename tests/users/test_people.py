@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from app.access import uses
 from app.access.permissions import Scope
 from app.db import Database
 from app.errors import Conflict, Invalid, NotFound, NotSignedIn
@@ -144,8 +145,8 @@ async def test_a_visit_is_noted_once_a_minute(database: Database) -> None:
     async with database.read() as session:
         found = await service.find_session(session, secret, NOW)
     assert found is not None
-    assert not service.is_seen_due(found[0], NOW + MINUTE / 2)
-    assert service.is_seen_due(found[0], NOW + MINUTE)
+    assert not uses.is_due(found[0].seen_at, NOW + MINUTE / 2)
+    assert uses.is_due(found[0].seen_at, NOW + MINUTE)
 
 
 async def test_sessions_are_listed_and_ended_by_their_owner_only(database: Database) -> None:

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import select, update
 
 from app.access import service as access
+from app.access import uses
 from app.access.permissions import Scope
 from app.access.principal import Actor
 from app.db import Database
@@ -235,7 +236,7 @@ async def test_use_is_noted_once_a_minute(database: Database) -> None:
         async with database.read() as session:
             [entry] = await service.list_tokens(session)
             noted.append(entry.token.last_used_at)
-            assert service.is_touch_due(entry.token, now) is False
+            assert uses.is_due(entry.token.last_used_at, now) is False
     assert noted == [NOW, NOW, NOW + MINUTE]
 
 

@@ -23,7 +23,7 @@ async def test_looking_at_a_link_does_not_use_it_up(
     for _ in range(2):
         page = parse((await stranger.get(f"/sign-in?token={token}")).text)
         assert page.one("button", "Sign in")
-    answer = await stranger.post("/sign-in", data={"token": token})
+    answer = await stranger.post("/sign-in/link", data={"token": token})
     assert answer.status_code == 303
     cookie = next(c for c in answer.headers.get_list("set-cookie") if SESSION_COOKIE in c)
     assert "HttpOnly" in cookie
@@ -36,9 +36,9 @@ async def test_looking_at_a_link_does_not_use_it_up(
 
 async def test_a_link_works_once(stranger: httpx.AsyncClient, sqlite_database: Database) -> None:
     token = await make_link(sqlite_database)
-    await stranger.post("/sign-in", data={"token": token})
+    await stranger.post("/sign-in/link", data={"token": token})
     stranger.cookies.clear()
-    answer = await stranger.post("/sign-in", data={"token": token})
+    answer = await stranger.post("/sign-in/link", data={"token": token})
     assert answer.status_code == 401
     page = parse(answer.text)
     assert page.one("alert").text == "This sign-in link was used or is older than 15 minutes."

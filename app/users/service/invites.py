@@ -13,11 +13,10 @@ from app.audit.actions import Action
 from app.audit.service import Target, record
 from app.clock import utcnow
 from app.errors import Conflict, Invalid, NotFound, Problem
-from app.ids import new_secret, new_slug
+from app.ids import hashed, new_secret, new_slug
 from app.models import Invite, Project, ProjectMember, Role, User
 from app.secrets import service as secrets
 from app.users.devices import Device
-from app.users.hashes import hashed
 from app.users.repository import find_project
 from app.users.repository import invites as repository
 from app.users.repository.invites import InviteEntry

@@ -9,11 +9,10 @@ from app.audit.actions import Action
 from app.audit.service import Target, record
 from app.clock import utcnow
 from app.errors import Conflict, NotFound, NotSignedIn
-from app.ids import new_secret
+from app.ids import hashed, new_secret
 from app.models import LinkPurpose, SignInLink, User
 from app.users import repository
 from app.users.devices import Device
-from app.users.hashes import hashed
 from app.users.rules import clean_name
 from app.users.service import people
 from app.users.service.records import HOST, target_of

@@ -10,14 +10,12 @@ from app.audit.actions import Action
 from app.audit.service import Target, record
 from app.clock import utcnow
 from app.errors import NotFound
-from app.ids import new_secret, new_slug
+from app.ids import hashed, new_secret, new_slug
 from app.models import User, UserSession
 from app.users import repository
 from app.users.devices import Device
-from app.users.hashes import hashed
 from app.users.service.records import target_of
 
-_TOUCH_EVERY = timedelta(minutes=1)
 _IDLE_DAYS = 7
 
 
@@ -60,11 +58,6 @@ async def find_session(
     return await repository.find_live_session(
         session, hashed(secret), now=at, seen_after=at - timedelta(days=idle_days)
     )
-
-
-def is_seen_due(row: UserSession, now: datetime) -> bool:
-    """Whether a visit should be noted: at most once a minute."""
-    return row.seen_at <= now - _TOUCH_EVERY
 
 
 async def touch_session(

@@ -19,9 +19,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.access.addresses import network_of
 from app.db import Database
 from app.errors import TooMany
+from app.ids import hashed
 from app.models import SignInFailure
 from app.users import repository
-from app.users.hashes import hashed
 
 WINDOW = timedelta(minutes=15)
 NAME_LIMIT = 10

@@ -6,16 +6,16 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.access import uses
 from app.access.permissions import OF_SCOPE, Permission, Scope
 from app.access.principal import Actor, Principal
 from app.audit.actions import Action
 from app.audit.service import Target, record
 from app.clock import utcnow
 from app.errors import Forbidden, Invalid, NotFound, Problem
-from app.ids import new_secret, new_slug
+from app.ids import hashed, new_secret, new_slug
 from app.models import ApiToken, User
 from app.secrets import service as secrets
-from app.users.hashes import hashed
 from app.users.repository import find_project
 from app.users.repository import tokens as repository
 from app.users.repository.tokens import TokenEntry
@@ -27,7 +27,6 @@ __all__ = [
     "create_token",
     "find_token",
     "get_token",
-    "is_touch_due",
     "list_tokens",
     "list_tokens_of",
     "make_token",
@@ -38,7 +37,6 @@ __all__ = [
 TOKEN_PREFIX = "sky_"  # noqa: S105 - the readable head of a token, not a secret
 _DEFAULT_LIFE = timedelta(days=90)
 _LONGEST_LIFE = timedelta(days=366)
-_TOUCH_EVERY = timedelta(minutes=1)
 _SHOWN_LENGTH = 10
 _NAME_LENGTH = 200
 # Later times can leave the calendar when they are put into UTC.
@@ -128,13 +126,8 @@ async def find_token(
     return await repository.find_valid_token(session, hashed(secret), now or utcnow())
 
 
-def is_touch_due(token: ApiToken, now: datetime) -> bool:
-    """Whether the use of a token should be noted: at most once a minute."""
-    return token.last_used_at is None or token.last_used_at <= now - _TOUCH_EVERY
-
-
 async def touch_token(session: AsyncSession, token: ApiToken, now: datetime) -> None:
-    await repository.touch_token(session, token, now=now, unless_since=now - _TOUCH_EVERY)
+    await repository.touch_token(session, token, now=now, unless_since=uses.noted_before(now))
 
 
 async def list_tokens(session: AsyncSession) -> Sequence[TokenEntry]:
