@@ -86,6 +86,7 @@ class EmbeddedHead:
             )
             await asyncio.to_thread(processes.end_runs, state, grace_seconds=job_seconds)
             await self._end(state)
+            await asyncio.to_thread(head_launch.forget_environments, self._home)
             write_head_state(
                 self._home, replace(state, phase=HeadPhase.STOPPED, message="stopped", members=())
             )
@@ -151,6 +152,8 @@ class EmbeddedHead:
         previous = read_head_state(self._home)
         kept = previous.temp_dir if previous else None
         await asyncio.to_thread(head_launch.remove_dead_sessions, self._home, keep=kept)
+        # A head that was killed left them behind.
+        await asyncio.to_thread(head_launch.forget_environments, self._home)
         state = await asyncio.to_thread(head_launch.plan, self._home)
         token = renew_head_token(self._home)
         # Written before the start: whoever dies in between leaves the marker to find it by.

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -133,6 +133,17 @@ def remove_dead_sessions(home: Path, *, keep: Path | None) -> None:
     dead.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
     for folder in dead[_DEAD_SESSIONS_KEPT:]:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def forget_environments(home: Path) -> None:
+    """Deletes Ray's logs about the environments of jobs, which hold secrets as plain text.
+
+    Only where no head of ours runs: a running one goes on writing to them.
+    """
+    for base in _bases(home):
+        for log in base.glob("*/session_*/logs/runtime_env_*"):
+            with suppress(OSError):
+                log.unlink()
 
 
 def last_useful_line(log: Path) -> str:

@@ -5,7 +5,18 @@ from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, CursorResult, and_, delete, exists, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    CursorResult,
+    Select,
+    and_,
+    delete,
+    exists,
+    func,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.models import Attempt, ConfigValue, LogStream, Project, Run, Secret
@@ -37,11 +48,6 @@ async def list_known(session: AsyncSession, project_ids: Sequence[UUID] | None) 
     query = select(Secret).order_by(Secret.id)
     if project_ids is not None:
         query = query.where(or_(Secret.project_id.is_(None), Secret.project_id.in_(project_ids)))
-    return (await session.scalars(query)).all()
-
-
-async def list_all_retired(session: AsyncSession) -> Sequence[Secret]:
-    query = select(Secret).where(Secret.name.like(f"%{RETIRED}%")).order_by(Secret.id)
     return (await session.scalars(query)).all()
 
 
@@ -78,22 +84,27 @@ async def references(session: AsyncSession, project_id: UUID, key: str) -> list[
     return [(row[0], row[1]) for row in await session.execute(query)]
 
 
-async def may_still_be_printed(
-    session: AsyncSession, project_id: UUID | None, since: datetime | None = None
-) -> bool:
-    """Whether a job may still print a value of this project, or of the site.
-
-    With `since`: a job that was started before it.
-    """
+async def may_still_be_printed(session: AsyncSession, project_id: UUID | None) -> bool:
+    """Whether a job may still print a value of this project, or of the site."""
     place = Run.project_id == project_id if project_id is not None else Run.id.is_not(None)
-    goes_on = or_(
-        Attempt.status.not_in(ATTEMPT_ENDED),
-        exists().where(and_(LogStream.attempt_id == Attempt.id, LogStream.is_complete.is_(False))),
+    return await session.scalar(_printing().where(place).limit(1)) is not None
+
+
+async def forget_retired(session: AsyncSession) -> None:
+    """Deletes those only kept for masking, once all jobs ended that started before they changed."""
+    is_its_project = or_(Secret.project_id.is_(None), Run.project_id == Secret.project_id)
+    printing = _printing().where(is_its_project, Attempt.created_at <= Secret.changed_at)
+    query = delete(Secret).where(Secret.name.contains(RETIRED), ~printing.exists())
+    await session.execute(query.execution_options(synchronize_session=False))
+
+
+def _printing() -> Select[UUID]:
+    """Attempts whose jobs, or whose logs, still go on."""
+    has_log = exists().where(
+        and_(LogStream.attempt_id == Attempt.id, LogStream.is_complete.is_(False))
     )
-    query = select(Attempt.id).join(Run, Run.id == Attempt.run_id).where(place, goes_on)
-    if since is not None:
-        query = query.where(Attempt.created_at <= since)
-    return await session.scalar(query.limit(1)) is not None
+    goes_on = or_(Attempt.status.not_in(ATTEMPT_ENDED), has_log)
+    return select(Attempt.id).join(Run, Run.id == Attempt.run_id).where(goes_on)
 
 
 async def remove(session: AsyncSession, row: Secret) -> None:

@@ -156,12 +156,7 @@ async def delete(
 
 async def forget_retired(session: AsyncSession) -> None:
     """Removes values that were replaced or deleted, once no job can print them any more."""
-    for row in await repository.list_all_retired(session):
-        is_needed = await repository.may_still_be_printed(
-            session, row.project_id, since=row.changed_at
-        )
-        if not is_needed:
-            await repository.remove(session, row)
+    await repository.forget_retired(session)
 
 
 async def masker(session: AsyncSession, project_ids: Sequence[UUID] | None) -> Masker:

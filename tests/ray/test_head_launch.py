@@ -7,6 +7,7 @@ import pytest
 from app.ray import head_launch
 from app.ray.head_launch import PORT_OPTIONS, head_environment, last_useful_line, plan
 from app.ray.head_process import with_known_ports
+from app.ray.head_state import ray_dir
 
 
 def test_each_head_has_ports_a_folder_and_a_marker_of_its_own(home: Path) -> None:
@@ -65,6 +66,16 @@ def test_old_sessions_go_but_the_newest_and_the_kept(home: Path) -> None:
         os.utime(folder, (1000 - age, 1000 - age))
     head_launch.remove_dead_sessions(home, keep=folders[3])
     assert [folder.exists() for folder in folders] == [True, False, False, True]
+
+
+def test_what_ray_wrote_of_jobs_environments_is_forgotten(tmp_path: Path) -> None:
+    logs = ray_dir(tmp_path) / "s" / "0fc31a" / "session_1" / "logs"
+    logs.mkdir(parents=True)
+    for name in ("runtime_env_agent.log", "runtime_env_agent.log.1", "raylet.out"):
+        (logs / name).write_text("HF_TOKEN=value")
+    (logs.parent.parent / "session_latest").symlink_to(logs.parent)
+    head_launch.forget_environments(tmp_path)
+    assert [each.name for each in logs.iterdir()] == ["raylet.out"]
 
 
 @pytest.mark.parametrize(
