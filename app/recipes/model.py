@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 Value = bool | int | float | str
 """One config value, as JSON holds it."""
@@ -49,20 +50,25 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that a rule found. `rule` is a stable id; `fix` says what to do about it."""
+    """One thing that a rule found. `rule` is a stable id; `fix` says what to do about it.
+
+    `fix_values` are values by dotted key that end the finding when put into the config.
+    """
 
     rule: str
     fields: tuple[str, ...]
     message: str
     fix: str | None = None
+    fix_values: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Errors stop a launch; warnings do not."""
+    """Errors stop a launch; warnings do not; notes are worth a look and often meant so."""
 
     errors: tuple[Finding, ...] = ()
     warnings: tuple[Finding, ...] = ()
+    notes: tuple[Finding, ...] = ()
 
     @property
     def ok(self) -> bool:
