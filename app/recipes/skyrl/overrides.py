@@ -1,11 +1,22 @@
 """Reads `key=value` overrides exactly as SkyRL does, and says why it would refuse them."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from app.recipes.model import Finding
+from app.recipes.skyrl import limits
+from app.recipes.skyrl.construct import Construction, wrong_groups
+from app.recipes.skyrl.reading import read, resolve, split
+from app.recipes.skyrl.renamed import group_value, replace_renamed
 from app.recipes.skyrl.tree import KeyTree
+from app.recipes.skyrl.value_types import check_type
+from app.recipes.skyrl.values import render_override
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_COMMENT = re.compile(r"\s#")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,14 +44,135 @@ class Parsed:
 
     def read(self, key: str) -> Any:
         """The value of a key of `full`; of a group, a nested dict. Raises `KeyError`."""
-        raise NotImplementedError
+        if key in self.full:
+            return self.full[key]
+        nested: dict[str, Any] = {}
+        for name, value in self.full.items():
+            if name.startswith(f"{key}."):
+                *groups, last = name[len(key) + 1 :].split(".")
+                place = nested
+                for group in groups:
+                    place = place.setdefault(group, {})
+                place[last] = value
+        if not nested:
+            raise KeyError(key)
+        return nested
 
 
 def parse_overrides(args: Sequence[str], tree: KeyTree) -> Parsed:
-    """Reads a list of `key=value` texts, as SkyRL's command line is split by the shell."""
-    raise NotImplementedError
+    """Reads a list of `key=value` texts, as SkyRL's command line is split by the shell.
+
+    Nothing is executed and no environment variable is read. Input beyond `limits.py` is refused
+    before it is parsed.
+    """
+    large = limits.check_texts(args)
+    if large is not None:
+        return Parsed(values={}, full=tree.defaults(), problems=[large])
+    config, problems = read(args)
+    renames, notes = replace_renamed(config)
+    plain, unresolved = resolve(config)
+    return _parsed(
+        plain, tree, problems + renames + unresolved, notes=notes + list(_doubtful(args))
+    )
 
 
 def check_values(values: Mapping[str, Any], tree: KeyTree) -> Parsed:
     """As `parse_overrides` for values that are typed already; keys as in `Parsed.values`."""
-    raise NotImplementedError
+    large = limits.check_values(values)
+    if large is not None:
+        return Parsed(values={}, full=tree.defaults(), problems=[large])
+    if not all(_NAME.fullmatch(part) for key in values for part in key.split(".")):
+        return _check_by_text(values, tree)
+    plain: dict[Any, Any] = {}
+    for key, value in values.items():
+        _put(plain, key.split("."), value)
+    problems, notes = replace_renamed(plain)
+    return _parsed(plain, tree, problems, notes=notes)
+
+
+def _check_by_text(values: Mapping[str, Any], tree: KeyTree) -> Parsed:
+    """For keys with brackets, indices or escapes, which only OmegaConf understands."""
+    args: list[str] = []
+    problems: list[Finding] = []
+    for key, value in values.items():
+        try:
+            args.append(render_override(key, value))
+        except ValueError as error:
+            message = f"{key[:60]}: {error}"
+            problems.append(Finding(rule="no_override", fields=(key,), message=message))
+    parsed = parse_overrides(args, tree)
+    parsed.problems.extend(problems)
+    return parsed
+
+
+def _parsed(
+    plain: dict[Any, Any], tree: KeyTree, problems: list[Finding], *, notes: list[Finding]
+) -> Parsed:
+    construction = Construction(tree)
+    full = construction.build(plain)
+    misplaced = [group_value(key, value) for key, value in wrong_groups(tree, full)]
+    found = problems + construction.problems
+    if misplaced and any(each.rule == "construction_error" for each in found):
+        found = [each for each in found if each.rule != "construction_error"] + misplaced
+    values = dict(_taken_apart(plain, tree, ""))
+    types = [check_type(known, full[known.key]) for known in tree.leaves if known.key in full]
+    wrong = [each for each in types if each is not None]
+    return Parsed(
+        values=values,
+        full=full,
+        problems=_once(found),
+        wrong_types=wrong if found else _once(wrong + misplaced),
+        notes=notes,
+    )
+
+
+def _taken_apart(given: Mapping[Any, Any], tree: KeyTree, prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, value in given.items():
+        key = f"{prefix}{name}"
+        if isinstance(value, Mapping) and value and _is_taken_apart(key, value, tree):
+            yield from _taken_apart(value, tree, f"{key}.")
+        else:
+            yield key, value
+
+
+def _is_taken_apart(key: str, value: Mapping[Any, Any], tree: KeyTree) -> bool:
+    """Not a dict that stands for a single value, nor one whose names are no part of a key."""
+    if key in tree.keys and not tree.is_group(key) and not tree.keys[key].is_free_form:
+        return False
+    return all(isinstance(name, str) and _NAME.fullmatch(name) for name in value)
+
+
+def _put(place: dict[Any, Any], path: list[str], value: Any) -> None:
+    """Sets a value as OmegaConf does: a dict is merged into a dict, all else replaces."""
+    for name in path[:-1]:
+        if not isinstance(place.get(name), dict):
+            place[name] = {}
+        place = place[name]
+    if isinstance(value, Mapping):
+        below = place.get(path[-1])
+        place[path[-1]] = below if isinstance(below, dict) else {}
+        for name, each in value.items():
+            _put(place[path[-1]], [name], each)
+    else:
+        place[path[-1]] = value
+
+
+def _doubtful(args: Sequence[str]) -> Iterator[Finding]:
+    """What SkyRL takes without a word although it was hardly meant."""
+    counts = Counter(split(arg)[0] for arg in args)
+    for key, count in counts.items():
+        if count > 1:
+            message = f"{key} is set {count} times: the last one counts"
+            yield Finding(rule="set_twice", fields=(key,), message=message)
+    for arg in args:
+        key, text = split(arg)
+        if text is None:
+            message = f"{key} has no = and is set to null"
+            yield Finding(rule="no_value", fields=(key,), message=message, fix=f"write {key}=…")
+        elif _COMMENT.search(text) and text[:1] not in ("'", '"'):
+            message = f"{key}: what follows # is a comment and is left out"
+            yield Finding(rule="comment", fields=(key,), message=message, fix="quote the text")
+
+
+def _once(findings: list[Finding]) -> list[Finding]:
+    return list({(each.rule, each.fields, each.message): each for each in findings}.values())

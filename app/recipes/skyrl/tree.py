@@ -79,6 +79,36 @@ class KeyTree:
         """Whether keys lie below `path`; a free-form dict is no group."""
         return path in self.groups
 
+    def children(self, path: str) -> tuple[str, ...]:
+        """The names right below a group; of the whole tree for an empty path."""
+        return self._children.get(path, ())
+
+    def required(self, path: str) -> tuple[str, ...]:
+        """The names right below a group that have no default."""
+        return self._required.get(path, ())
+
+    @property
+    def short_version(self) -> str:
+        """The release, or the first 8 digits of the commit."""
+        return _short(self.version)
+
+    @cached_property
+    def _children(self) -> dict[str, tuple[str, ...]]:
+        names: dict[str, dict[str, None]] = {}
+        for key in self.keys:
+            for path in (*_parents(key), key):
+                group, _, name = path.rpartition(".")
+                names.setdefault(group, {})[name] = None
+        return {group: tuple(each) for group, each in names.items()}
+
+    @cached_property
+    def _required(self) -> dict[str, tuple[str, ...]]:
+        names: dict[str, list[str]] = {}
+        for key in self.keys.values():
+            if key.is_required:
+                names.setdefault(key.key.rpartition(".")[0], []).append(key.name)
+        return {group: tuple(each) for group, each in names.items()}
+
     @cached_property
     def leaves(self) -> tuple[Key, ...]:
         """All keys that hold values, those of optional groups included."""
@@ -158,10 +188,10 @@ def compare_revision(tree: KeyTree, revision: str) -> Finding | None:
     return Finding(
         rule="skyrl_revision",
         fields=(),
-        message=f"Checked against SkyRL {_short(tree.version)}, but the image runs "
+        message=f"Checked against SkyRL {tree.short_version}, but the image runs "
         f"{_short(said) or 'one that it does not name'}: keys and defaults may differ",
         fix="dump the image's own keys with docker/dump_config_tree.py, or take an image with "
-        f"SkyRL {_short(tree.version)}",
+        f"SkyRL {tree.short_version}",
     )
 
 
