@@ -1,8 +1,8 @@
 """A nested container of overrides → SkyRL's full config, group by group, as its dataclasses do.
 
 SkyRL checks only names (an unknown one is refused) and what its classes check themselves
-(`fills.py`); any value of any type is taken. A group is a `SimpleNamespace` here, so that a value in
-its place fails exactly where SkyRL fails: when something looks into it.
+(`fills.py`); any value of any type is taken. A group is a `SimpleNamespace` here, so that a value
+in its place fails exactly where SkyRL fails: when something looks into it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -63,7 +63,7 @@ class Construction:
             rule="unknown_key",
             fields=(key,),
             message=f"SkyRL {self._tree.short_version} has no key {key}",
-            fix=f"did you mean {' or '.join(nearest)}?" if nearest else None,
+            fix=_suggest(key, nearest),
         )
 
 
@@ -73,6 +73,12 @@ def wrong_groups(tree: KeyTree, full: Mapping[str, Any]) -> Iterator[tuple[str, 
         known: Key | None = tree.keys.get(key)
         if tree.is_group(key) and not (known is not None and value is None):
             yield key, value
+
+
+def _suggest(key: str, nearest: list[str]) -> str | None:
+    if key.startswith("-"):
+        return "write the key without leading dashes"
+    return f"did you mean {' or '.join(nearest)}?" if nearest else None
 
 
 def _required(group: str, name: str) -> Finding:

@@ -58,9 +58,7 @@ def run_fills(tree: KeyTree, path: str, group: SimpleNamespace) -> Iterator[Find
             yield Finding(rule="construction", fields=fields, message=_name(fields, str(refused)))
         except (AttributeError, TypeError, ValueError) as error:
             message = f"SkyRL stops with {type(error).__name__}: {error}"
-            yield Finding(
-                rule="construction_error", fields=fields, message=_name(fields, message)
-            )
+            yield Finding(rule="construction_error", fields=fields, message=_name(fields, message))
 
 
 def _name(fields: tuple[str, ...], message: str) -> str:
@@ -155,10 +153,13 @@ def _int4_needs_megatron(trainer: SimpleNamespace) -> None:
 
 def _logprobs_chunk(trainer: SimpleNamespace) -> None:
     size = trainer.logprobs_chunk_size
-    if size is None and trainer.strategy != "megatron":
-        raise _RefusedError("null works with strategy=megatron only; take a whole number above 0")
     if size is not None and (not isinstance(size, int) or size <= 0):
         raise _RefusedError(f"{size!r} is no whole number above 0")
+
+
+def _no_logprobs_chunk(trainer: SimpleNamespace) -> None:
+    if trainer.logprobs_chunk_size is None and trainer.strategy != "megatron":
+        raise _RefusedError("null works with strategy=megatron only; take a whole number above 0")
 
 
 def _fused_logprob(trainer: SimpleNamespace) -> None:
@@ -168,7 +169,9 @@ def _fused_logprob(trainer: SimpleNamespace) -> None:
 
 def _fused_backend(trainer: SimpleNamespace) -> None:
     if trainer.fused_lm_head_logprob_backend not in ("torch", "triton"):
-        raise _RefusedError(f"{trainer.fused_lm_head_logprob_backend!r} is neither torch nor triton")
+        raise _RefusedError(
+            f"{trainer.fused_lm_head_logprob_backend!r} is neither torch nor triton"
+        )
 
 
 def _entropy_chunk(trainer: SimpleNamespace) -> None:
@@ -278,13 +281,12 @@ _STEPS = (
     _Step(("trainer.algorithm.cispo",), ("cispo_anchor",), _cispo),
     _Step(("trainer.algorithm.dppo",), ("dppo_type",), _dppo),
     _Step((f"{_ENGINE}.delta_weight_sync",), ("sync_dir",), _delta_sync),
-    _Step(
-        ("generator",), ("sampling_params.max_generate_length",), fill=_eval_sampling
-    ),
+    _Step(("generator",), ("sampling_params.max_generate_length",), fill=_eval_sampling),
     _Step(("trainer",), ("ref.model.path", "policy.model.path"), _reference_model),
     _Step(("trainer",), ("log_example_interval",), _example_interval),
     _Step(("trainer",), ("policy.model.fake_int4_qat.enabled", "strategy"), _int4_needs_megatron),
-    _Step(("trainer",), ("logprobs_chunk_size", "strategy"), _logprobs_chunk),
+    _Step(("trainer",), ("logprobs_chunk_size",), _logprobs_chunk),
+    _Step(("trainer",), ("logprobs_chunk_size", "strategy"), _no_logprobs_chunk),
     _Step(("trainer",), ("fused_lm_head_logprob", "strategy"), _fused_logprob),
     _Step(("trainer",), ("fused_lm_head_logprob_backend",), _fused_backend),
     _Step(("trainer",), ("vocab_entropy_chunk_size",), _entropy_chunk),
@@ -314,7 +316,9 @@ _STEPS = (
         ("data.dataloader.persistent_workers", "data.dataloader.num_workers"),
         _loader_workers,
     ),
-    _Step(("",), (_FP8, "trainer.strategy", f"{_ENGINE}.weight_sync_backend"), _fp8_sync, needs=_FP8),
+    _Step(
+        ("",), (_FP8, "trainer.strategy", f"{_ENGINE}.weight_sync_backend"), _fp8_sync, needs=_FP8
+    ),
     _Step(("",), ("trainer.policy.model.lora.rank", f"{_ENGINE}.enforce_eager"), _eager_lora),
 )
 _BY_GROUP: dict[str, list[_Step]] = {}

@@ -111,7 +111,10 @@ def _parsed(
     construction = Construction(tree)
     full = construction.build(plain)
     misplaced = [group_value(key, value) for key, value in wrong_groups(tree, full)]
-    found = problems + construction.problems
+    explained = {name for each in problems for name in each.fields}
+    found = problems + [
+        each for each in construction.problems if not explained.intersection(each.fields)
+    ]
     if misplaced and any(each.rule == "construction_error" for each in found):
         found = [each for each in found if each.rule != "construction_error"] + misplaced
     values = dict(_taken_apart(plain, tree, ""))
@@ -122,8 +125,21 @@ def _parsed(
         full=full,
         problems=_once(found),
         wrong_types=wrong if found else _once(wrong + misplaced),
-        notes=notes,
+        notes=notes + ([] if found else list(_changed(values, full))),
     )
+
+
+def _changed(values: Mapping[str, Any], full: Mapping[str, Any]) -> Iterator[Finding]:
+    """What SkyRL sets to another value than was given, with a warning in its log at most."""
+    for key, value in values.items():
+        if key in full and value is not None and full[key] is not value and full[key] != value:
+            yield Finding(
+                rule="changed_by_skyrl",
+                fields=(key,),
+                message=f"SkyRL sets {render_override(key, full[key])} by itself, "
+                "whatever is given here",
+                fix_values={key: full[key]},
+            )
 
 
 def _taken_apart(given: Mapping[Any, Any], tree: KeyTree, prefix: str) -> Iterator[tuple[str, Any]]:

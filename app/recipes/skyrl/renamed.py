@@ -104,8 +104,9 @@ def _remote_urls(config: Any) -> _Step:
         and "remote_urls" in config["generator"]["inference_engine"]
     ):
         key = f"{_ENGINE}.remote_urls"
-        yield True, _removed(
-            key, f"set {_ENGINE}.external_proxy_url or {_ENGINE}.external_server_urls"
+        yield (
+            True,
+            _removed(key, f"set {_ENGINE}.external_proxy_url or {_ENGINE}.external_server_urls"),
         )
 
 
@@ -115,20 +116,26 @@ def _sample_packing(config: Any) -> _Step:
     trainer = config["trainer"]
     if "remove_microbatch_padding" in trainer:
         message = f"{_PACKING} is the old name of {_PADDING}: only one of them may be set"
-        yield True, Finding(
-            rule="renamed_key",
-            fields=(_PACKING, _PADDING),
-            message=message,
-            fix=f"remove {_PACKING}",
+        yield (
+            True,
+            Finding(
+                rule="renamed_key",
+                fields=(_PACKING, _PADDING),
+                message=message,
+                fix=f"remove {_PACKING}",
+            ),
         )
         return
     trainer["remove_microbatch_padding"] = trainer["use_sample_packing"]
     del trainer["use_sample_packing"]
-    yield False, Finding(
-        rule="renamed_key",
-        fields=(_PACKING,),
-        message=f"{_PACKING} is called {_PADDING} now; it was taken as that",
-        fix=f"write {_PADDING}",
+    yield (
+        False,
+        Finding(
+            rule="renamed_key",
+            fields=(_PACKING,),
+            message=f"{_PACKING} is called {_PADDING} now; it was taken as that",
+            fix=f"write {_PADDING}",
+        ),
     )
 
 
@@ -140,9 +147,7 @@ def _single_values(config: Any) -> Iterator[Finding]:
 
 
 def _removed(key: str, fix: str) -> Finding:
-    return Finding(
-        rule="removed_key", fields=(key,), message=f"SkyRL no longer has {key}", fix=fix
-    )
+    return Finding(rule="removed_key", fields=(key,), message=f"SkyRL no longer has {key}", fix=fix)
 
 
 def _find(config: Any, path: str) -> Any:

@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 
 from app.recipes.model import Finding
+from app.recipes.numbers import find_number, find_whole_number
 from app.recipes.skyrl.tree import Key
+from app.recipes.skyrl.values import render_override, render_value
 
 _MAX_INT = 2**63 - 1
 _SHOWN = 60
@@ -23,11 +25,13 @@ def check_type(key: Key, value: object) -> Finding | None:
     text = f"Union[{key.type}, List[str]]" if key.name in _ALSO_LISTS else key.type
     if _reader(text)(value) or key.is_group:
         return None
+    better = [each for each in _candidates(value) if fits(text, each)]
     return Finding(
         rule="wrong_type",
         fields=(key.key,),
         message=f"{key.key} should be {describe(key.type)}, but {_show(value)} is {_name(value)}",
-        fix=_fix(key, text, value),
+        fix=f"take {render_override(key.key, better[0])}" if better else None,
+        fix_values={key.key: better[0]} if better else None,
     )
 
 
@@ -54,7 +58,7 @@ def _check(node: ast.expr) -> _Check:
     match name:
         case "Literal":
             allowed = [ast.literal_eval(part) for part in parts]
-            return lambda value: any(type(value) is type(each) and value == each for each in allowed)
+            return lambda value: value in allowed
         case "Optional":
             inner = _check(parts[0])
             return lambda value: value is None or inner(value)
@@ -148,42 +152,34 @@ def _name(value: object) -> str:
 def _show(value: object) -> str:
     if isinstance(value, int) and not _is_int(value) and not isinstance(value, bool):
         return "this"
-    text = repr(value)
+    try:
+        text = f'"{value}"' if isinstance(value, str) else render_value(value)
+    except ValueError:
+        text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _fix(key: Key, type_text: str, value: object) -> str | None:
-    for candidate, text in _candidates(value):
-        if fits(type_text, candidate):
-            return f"take {key.key}={text}"
-    return None
-
-
-def _candidates(value: object) -> Iterator[tuple[object, str]]:
-    """Values near a wrong one, with their text in an override."""
+def _candidates(value: object) -> Iterator[object]:
+    """Values near one of a wrong type, likeliest first."""
     match value:
         case bool():
-            yield int(value), str(int(value))
+            yield int(value)
         case int() if value in (0, 1):
-            yield bool(value), str(bool(value)).lower()
+            yield bool(value)
         case float() if math.isfinite(value) and value == int(value):
-            yield int(value), str(int(value))
-    if isinstance(value, bool | int | float) or value is None:
-        shown = "null" if value is None else str(value).lower() if value is True else str(value)
-        yield str(value), f'"{shown}"'
-    if isinstance(value, str):
-        yield [value], f"['{value}']"
-        yield from _typed(value)
+            yield int(value)
+        case str():
+            yield from _typed(value.strip().lower())
+            yield [value]
+    if value is None or isinstance(value, bool | int | float):
+        yield render_value(value)
 
 
-def _typed(text: str) -> Iterator[tuple[object, str]]:
-    lowered = text.strip().lower()
-    if lowered in ("true", "false"):
-        yield lowered == "true", lowered
-    if lowered in ("none", "null"):
-        yield None, "null"
-    for read in (int, float):
-        try:
-            yield read(lowered), lowered
-        except ValueError:
-            continue
+def _typed(text: str) -> Iterator[object]:
+    if text in ("true", "false"):
+        yield text == "true"
+    if text in ("none", "null"):
+        yield None
+    for number in (find_whole_number(text), find_number(text)):
+        if number is not None:
+            yield number
