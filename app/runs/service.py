@@ -14,6 +14,8 @@ from app.errors import Conflict, Invalid, NotFound, Problem
 from app.experiments import service as experiments
 from app.ids import new_id, new_slug
 from app.models import (
+    Cluster,
+    ClusterKind,
     Config,
     ConfigValue,
     DesiredStatus,
@@ -60,12 +62,14 @@ async def create(
 ) -> Run:
     """Queues a run of the experiment's newest config.
 
-    `overrides` make an immutable config of this run only. Raises `Invalid` for values the
-    recipe refuses, `Conflict` if the experiment has no config, `NotFound` for the cluster.
+    `overrides` make an immutable config of this run only. Raises `Invalid` for values that the
+    recipe refuses and for a cluster that cannot run it, `Conflict` if the experiment has no
+    config, `NotFound` for the cluster.
     """
     config = await _config_for(session, experiment, overrides or {})
     named = cluster and await clusters.get(session, cluster)
     target = named or await clusters.ensure_embedded(session)
+    _check_cluster(target, config)
     run = _new_run(experiment, config, actor=actor, name=name, tags=tags)
     run.cluster_id = target.id
     return await _store(session, run, config, actor)
@@ -310,6 +314,13 @@ async def _config_for(
     config = experiments.make_config(experiment, newest.recipe, values, version=None)
     session.add(config)
     return config
+
+
+def _check_cluster(cluster: Cluster, config: Config) -> None:
+    refusal = recipes.embedded_refusal(recipes.get(config.recipe))
+    if refusal is not None and cluster.kind is ClusterKind.EMBEDDED:
+        message = f"{refusal.message}: {refusal.fix}"
+        raise Invalid(message, [Problem("cluster", refusal.rule, message)])
 
 
 def _new_run(
