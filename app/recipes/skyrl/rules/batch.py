@@ -81,14 +81,15 @@ def micro_forward_positive(at: View, _: Context) -> Iterator[Flaw]:
 @rule(Kind.REFUSED, "V16.dp_size", k.NODES, k.GPUS, k.POLICY_SP)
 def dp_size(at: View, _: Context) -> Iterator[Flaw]:
     for split in splits(at):
-        if split.size == 0 and split.is_read:
+        copies = split.dp
+        if copies is None:
             yield Flaw(
                 message=f"{split.size_key} must not be 0",
                 fix="use 1",
                 fix_values={split.size_key: 1},
                 fields=(split.size_key,),
             )
-        elif split.is_shared and split.dp == 0:
+        elif split.is_shared and copies == 0:
             yield Flaw(
                 message=f"{shown(split.world)} GPUs ({split.nodes_key} × {split.gpus_key}) do not "
                 f"hold one copy of the model over {split.size_key} {shown(split.size)} GPUs",

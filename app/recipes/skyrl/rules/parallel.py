@@ -12,7 +12,7 @@ from app.recipes.skyrl.rules.view import View, counted
 class Split:
     """How the GPUs of one model are shared by its copies, as raw values.
 
-    `size` GPUs hold one copy. SkyRL divides by it if `is_read`, and by the quotient if `is_shared`.
+    `size` GPUs hold one copy; SkyRL shares mini-batches over the copies if `is_shared`.
     """
 
     world: Any
@@ -20,7 +20,6 @@ class Split:
     nodes_key: str
     gpus_key: str
     size_key: str
-    is_read: bool
     is_shared: bool
 
     @property
@@ -57,22 +56,22 @@ def splits(at: View) -> Iterator[Split]:
 def policy_split(at: View) -> Split:
     size = _megatron_size(at, k.MEGATRON_POLICY) if is_megatron(at) else at.get(k.POLICY_SP)
     world = counted(at.get(k.NODES), at.get(k.GPUS))
-    return Split(world, size, k.NODES, k.GPUS, k.POLICY_SP, is_read=True, is_shared=True)
+    return Split(world, size, k.NODES, k.GPUS, k.POLICY_SP, is_shared=True)
 
 
 def critic_split(at: View) -> Split:
     world = counted(at.get(k.CRITIC_NODES), at.get(k.CRITIC_GPUS))
     keys = (k.CRITIC_NODES, k.CRITIC_GPUS, k.CRITIC_SP)
-    return Split(world, at.get(k.CRITIC_SP), *keys, is_read=True, is_shared=has_critic(at))
+    return Split(world, at.get(k.CRITIC_SP), *keys, is_shared=has_critic(at))
 
 
 def ref_split(at: View) -> Split:
     """Of the reference model; its sizes are not even looked at unless KL is on."""
     if not is_ref_used(at):
-        return Split(1, 1, k.REF_NODES, k.REF_GPUS, k.REF_SP, is_read=False, is_shared=False)
+        return Split(1, 1, k.REF_NODES, k.REF_GPUS, k.REF_SP, is_shared=False)
     size = _megatron_size(at, k.MEGATRON_REF) if is_megatron(at) else at.get(k.REF_SP)
     world = counted(at.get(k.REF_NODES), at.get(k.REF_GPUS))
-    return Split(world, size, k.REF_NODES, k.REF_GPUS, k.REF_SP, is_read=True, is_shared=False)
+    return Split(world, size, k.REF_NODES, k.REF_GPUS, k.REF_SP, is_shared=False)
 
 
 def rollout_gpus(at: View) -> Any:

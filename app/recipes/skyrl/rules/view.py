@@ -67,7 +67,7 @@ class View:
     def inside(self, key: str, name: str) -> Any:
         """A value of a free-form dict, None if it is not set."""
         value = self.get(key)
-        inner = f"{str(key)}.{name}"
+        inner = f"{key!s}.{name}"
         if inner in self._changes:
             return self._changes[inner]
         return value.get(name) if isinstance(value, Mapping) else None
