@@ -9,13 +9,13 @@ from typing import Any
 from app.recipes.model import Finding
 from app.recipes.skyrl import limits
 from app.recipes.skyrl.construct import Construction, wrong_groups
+from app.recipes.skyrl.plain import UnusualError, is_name, merge_texts, merge_values
 from app.recipes.skyrl.reading import read, resolve, split
 from app.recipes.skyrl.renamed import group_value, replace_renamed
 from app.recipes.skyrl.tree import KeyTree
 from app.recipes.skyrl.value_types import check_type
 from app.recipes.skyrl.values import render_override
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _COMMENT = re.compile(r"\s#")
 
 
@@ -68,12 +68,13 @@ def parse_overrides(args: Sequence[str], tree: KeyTree) -> Parsed:
     large = limits.check_texts(args)
     if large is not None:
         return Parsed(values={}, full=tree.defaults(), problems=[large])
-    config, problems = read(args)
-    renames, notes = replace_renamed(config)
-    plain, unresolved = resolve(config)
-    return _parsed(
-        plain, tree, problems + renames + unresolved, notes=notes + list(_doubtful(args))
-    )
+    notes = list(_doubtful(args))
+    try:
+        plain = merge_texts(args)
+    except UnusualError:
+        return _parse_with_omegaconf(args, tree, notes)
+    problems, renames = replace_renamed(plain)
+    return _parsed(plain, tree, problems, notes=renames + notes)
 
 
 def check_values(values: Mapping[str, Any], tree: KeyTree) -> Parsed:
@@ -81,13 +82,19 @@ def check_values(values: Mapping[str, Any], tree: KeyTree) -> Parsed:
     large = limits.check_values(values)
     if large is not None:
         return Parsed(values={}, full=tree.defaults(), problems=[large])
-    if not all(_NAME.fullmatch(part) for key in values for part in key.split(".")):
+    try:
+        plain = merge_values(values.items())
+    except UnusualError:
         return _check_by_text(values, tree)
-    plain: dict[Any, Any] = {}
-    for key, value in values.items():
-        _put(plain, key.split("."), value)
     problems, notes = replace_renamed(plain)
     return _parsed(plain, tree, problems, notes=notes)
+
+
+def _parse_with_omegaconf(args: Sequence[str], tree: KeyTree, notes: list[Finding]) -> Parsed:
+    config, problems = read(args)
+    refused, renames = replace_renamed(config)
+    plain, unresolved = resolve(config)
+    return _parsed(plain, tree, problems + refused + unresolved, notes=renames + notes)
 
 
 def _check_by_text(values: Mapping[str, Any], tree: KeyTree) -> Parsed:
@@ -125,7 +132,7 @@ def _parsed(
         full=full,
         problems=_once(found),
         wrong_types=wrong if found else _once(wrong + misplaced),
-        notes=notes + ([] if found else list(_changed(values, full))),
+        notes=notes + construction.notes + ([] if found else list(_changed(values, full))),
     )
 
 
@@ -155,22 +162,7 @@ def _is_taken_apart(key: str, value: Mapping[Any, Any], tree: KeyTree) -> bool:
     """Not a dict that stands for a single value, nor one whose names are no part of a key."""
     if key in tree.keys and not tree.is_group(key) and not tree.keys[key].is_free_form:
         return False
-    return all(isinstance(name, str) and _NAME.fullmatch(name) for name in value)
-
-
-def _put(place: dict[Any, Any], path: list[str], value: Any) -> None:
-    """Sets a value as OmegaConf does: a dict is merged into a dict, all else replaces."""
-    for name in path[:-1]:
-        if not isinstance(place.get(name), dict):
-            place[name] = {}
-        place = place[name]
-    if isinstance(value, Mapping):
-        below = place.get(path[-1])
-        place[path[-1]] = below if isinstance(below, dict) else {}
-        for name, each in value.items():
-            _put(place[path[-1]], [name], each)
-    else:
-        place[path[-1]] = value
+    return all(map(is_name, value))
 
 
 def _doubtful(args: Sequence[str]) -> Iterator[Finding]:

@@ -6,11 +6,11 @@ double quotes, with a backslash before `${`, which would be an interpolation eve
 
 import math
 import re
-from functools import cache
 from typing import Any
 
 import yaml
-from omegaconf._yaml import get_yaml_loader
+
+from app.recipes.skyrl.plain import load_yaml
 
 _PLAIN = re.compile(r"[A-Za-z0-9_/.~][A-Za-z0-9_/.~:@%+=,-]*")
 _INTERPOLATION = re.compile(r"(\\*)\$\{")
@@ -105,14 +105,8 @@ def _escape(character: str) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
-@cache
-def _loader() -> Any:
-    # OmegaConf has no public name for its reader of YAML, and PyYAML's own reads other floats.
-    return get_yaml_loader()
-
-
 def _read_yaml(text: str) -> object:
     try:
-        return yaml.load(text, Loader=_loader())  # noqa: S506 - a subclass of CSafeLoader
-    except yaml.YAMLError:
+        return load_yaml(text)
+    except (yaml.YAMLError, ValueError):
         return None
