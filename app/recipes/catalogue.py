@@ -53,9 +53,11 @@ def _group(entry: Mapping[str, Any]) -> Group:
 
 
 def _field(entry: Mapping[str, Any]) -> Field:
-    given = {key: value for key, value in entry.items() if key not in ("type", "choices")}
+    given = {
+        key: value for key, value in entry.items() if key not in ("type", "choices", "optional")
+    }
     kind = FieldType(entry["type"]) if "type" in entry else None
-    is_optional = entry["default"] is None
+    is_optional = entry.get("optional", entry["default"] is None)
     choices = tuple(entry.get("choices", ()))
     return Field(**given, kind=kind, is_optional=is_optional, choices=choices)
 

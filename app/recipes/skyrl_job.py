@@ -92,12 +92,13 @@ def companions(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def overrides(recipe: Recipe, values: Mapping[str, Any]) -> dict[str, Any]:
-    """What is handed to SkyRL: fields of the form that are left empty are left to SkyRL."""
+    """What is handed to SkyRL: fields left empty are left to SkyRL, where empty is its default."""
     fields = recipe.fields()
+    empty = {k for k, each in fields.items() if recipe.absent.get(k, each.default) is None}
     return {
         key: value
         for key, value in values.items()
-        if not key.startswith(JOB) and not (value is None and key in fields)
+        if not key.startswith(JOB) and not (value is None and key in empty)
     }
 
 
