@@ -18,6 +18,7 @@ _KEY_CHARACTERS = 300
 _KEY_PARTS = 32
 _NODES = 2_000
 _DEPTH = 32
+_BITS = 4_096
 # Twenty can multiply a text by 3^(20/3), some 1,500 times: with 16 kB that is 24 MB.
 _INTERPOLATIONS = 20
 _INTERPOLATED_CHARACTERS = 16 * 1024
@@ -59,6 +60,20 @@ def check_values(values: Mapping[str, object]) -> Finding | None:
                 f"more than {_NODES:,} values, {_CHARACTERS:,} characters or {_DEPTH} levels"
             )
     return _check_keys(list(values))
+
+
+def check_numbers(values: object) -> Finding | None:
+    """A whole number that Python does not write out again, as it may come from `0xfff…`."""
+    waiting = [values]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, int) and value.bit_length() > _BITS:
+            return _too_large(f"a whole number of more than {_BITS:,} bits")
+        if isinstance(value, Mapping):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return None
 
 
 def _check_keys(args: Iterable[str]) -> Finding | None:

@@ -115,6 +115,9 @@ def _check_by_text(values: Mapping[str, Any], tree: KeyTree) -> Parsed:
 def _parsed(
     plain: dict[Any, Any], tree: KeyTree, problems: list[Finding], *, notes: list[Finding]
 ) -> Parsed:
+    large = limits.check_numbers(plain)
+    if large is not None:
+        return Parsed(values={}, full=tree.defaults(), problems=[*problems, large])
     construction = Construction(tree)
     full = construction.build(plain)
     misplaced = [group_value(key, value) for key, value in wrong_groups(tree, full)]

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, cached_property
+from heapq import nlargest
 from importlib import resources
 from typing import Any
 
@@ -114,6 +115,14 @@ class KeyTree:
         return {group: tuple(each) for group, each in names.items()}
 
     @cached_property
+    def _letter_pairs(self) -> dict[str, frozenset[str]]:
+        return {key.key: _pairs(key.key) for key in self.leaves}
+
+    def _overlap(self, name: str, wanted: frozenset[str]) -> float:
+        own = self._letter_pairs[name]
+        return len(own & wanted) / (len(own) + len(wanted))
+
+    @cached_property
     def leaves(self) -> tuple[Key, ...]:
         """All keys that hold values, those of optional groups included."""
         return tuple(key for key in self.keys.values() if not key.is_group)
@@ -136,16 +145,11 @@ class KeyTree:
 
     def nearest(self, key: str, count: int = 3) -> list[str]:
         """The known keys that look most like a wrong one, best first; keys only, no groups."""
+        wanted = _pairs(key)
         likeness = _Likeness(key)
-        bounds = sorted(
-            ((likeness.bound(each.key), each.key) for each in self.leaves), reverse=True
-        )
-        best: list[tuple[float, str]] = []
-        for bound, name in bounds:
-            if bound < _ALIKE or (len(best) == count and bound <= best[-1][0]):
-                break
-            best = sorted([*best, (likeness.of(name), name)], key=lambda pair: -pair[0])[:count]
-        return [name for score, name in best if score >= _ALIKE]
+        alike = nlargest(_CANDIDATES, self._letter_pairs, lambda name: self._overlap(name, wanted))
+        scored = sorted(((likeness.of(name), name) for name in alike), reverse=True)
+        return [name for score, name in scored[:count] if score >= _ALIKE]
 
     def complete(self, typed: str, limit: int = 20) -> list[Key]:
         """Keys for what was typed so far: those that start with it, then those that contain it."""
@@ -206,27 +210,37 @@ def compare_revision(tree: KeyTree, revision: str) -> Finding | None:
 
 
 _ALIKE = 0.55
+_CANDIDATES = 12
 
 
 class _Likeness:
-    """Half the whole key, half its last part: a wrong group is as common as a typing error."""
+    """Half the whole key, half its last part: a wrong group is as common as a typing error.
+
+    Of a single word only the last part counts; small and capital letters are the same.
+    """
 
     def __init__(self, wanted: str) -> None:
+        wanted = wanted.lower()
+        self._is_word = "." not in wanted
         self._whole = SequenceMatcher(a="", b=wanted, autojunk=False)
         self._last = SequenceMatcher(a="", b=wanted.rpartition(".")[2], autojunk=False)
 
-    def bound(self, key: str) -> float:
-        """At least what `of` gives, at a tenth of its cost."""
-        self._compare(key)
-        return (self._whole.quick_ratio() + self._last.quick_ratio()) / 2
-
     def of(self, key: str) -> float:
-        self._compare(key)
+        self._last.set_seq1(key.rpartition(".")[2].lower())
+        if self._is_word:
+            return self._last.ratio()
+        self._whole.set_seq1(key.lower())
         return (self._whole.ratio() + self._last.ratio()) / 2
 
-    def _compare(self, key: str) -> None:
-        self._whole.set_seq1(key)
-        self._last.set_seq1(key.rpartition(".")[2])
+
+def _pairs(key: str) -> frozenset[str]:
+    """Pairs of neighbouring letters, those of the last part marked: two keys with many in common
+    are worth a real comparison, which costs a hundred times more."""
+    key = key.lower()
+    last = f".{key.rpartition('.')[2]}."
+    return frozenset(key[at : at + 2] for at in range(len(key) - 1)) | frozenset(
+        f"{last[at : at + 2]}*" for at in range(len(last) - 1)
+    )
 
 
 def _read(entry: Mapping[str, Any]) -> Key:

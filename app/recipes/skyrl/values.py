@@ -16,7 +16,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_/.~][A-Za-z0-9_/.~:@%+=,-]*")
 _INTERPOLATION = re.compile(r"(\\*)\$\{")
 _MISSING = re.compile(r"\\+\?\?\?")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
-_MAX_DIGITS = 4_000
+_BITS = 4_096
 _KEY = re.compile(r"[^=\s+\\][^=\\]*")
 _DEPTH = 32
 
@@ -55,8 +55,8 @@ def _render(value: Any, depth: int) -> str:
         case bool():
             return "true" if value else "false"
         case int():
-            if abs(value) >= 10**_MAX_DIGITS:
-                raise ValueError("a whole number of more than 4,000 digits")
+            if value.bit_length() > _BITS:
+                raise ValueError(f"a whole number of more than {_BITS:,} bits")
             return str(value)
         case float():
             return _float(value)
