@@ -11,8 +11,10 @@ from app.errors import Invalid, Problem
 from app.recipes.model import JOB, Recipe, Value
 from app.recipes.parsing import documents, finish, script
 from app.recipes.parsing.found import Found, Remark
+from app.recipes.parsing.lexer import TooMuch
 
-_LONGEST = 262_144
+_LONGEST = 131_072
+_MOST_LINES = 2_000
 _SKYRL, _COMMAND = "visgym-sft-grpo", "command"
 
 
@@ -50,9 +52,16 @@ def _read(
         recipe = get_recipe(name or _recipe_of(values))
         return recipe.name, finish.from_values(recipe, values, found, is_ours=name is not None)
     if listed is not None:
+        if len(listed) > _MOST_LINES:
+            raise _refused(
+                "length", f"there are {len(listed):,} overrides: SkyRL has some 400 keys"
+            )
         found.overrides = listed
         return _SKYRL, finish.from_list(get_recipe(_SKYRL), found)
-    script.follow(text, found)
+    try:
+        script.follow(text, found)
+    except TooMuch as error:
+        raise _refused("length", str(error)) from None
     if found.is_skyrl:
         recipe = get_recipe(_variant(found))
         return recipe.name, finish.from_script(recipe, found)

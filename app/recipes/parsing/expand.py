@@ -1,7 +1,6 @@
 """What shell words stand for, as far as the text itself says. Commands inside are never run."""
 
 import re
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from app.recipes.model import RUN_ID
@@ -18,6 +17,8 @@ _OWN_FOLDER = re.compile(r"[^;|]*\bdirname\b[^;|]*(&&\s*pwd\s*(-P)?)?\s*")
 _OF_THE_CLUSTER = ("HOME", "USER", "PWD", "PATH", "HOSTNAME")
 _DEEPEST = 5
 _LONGEST = 100_000
+_LONGEST_DEFAULT = 10_000
+_MOST = 1_000
 
 
 class NotKnown(Exception):
@@ -81,15 +82,20 @@ def value_of(word: Word, names: Names) -> str:
 def parts_of(text: str) -> tuple[Piece, ...]:
     """A text as the pieces of one word, as if in double quotes."""
     escaped = text.replace('"', '\\"') if not text.startswith('"') else text.strip('"')
-    found = list(lexer.commands(f'"{escaped}"'))
-    return found[0].words[0].pieces if found and found[0].words else ()
+    found = list(lexer.commands(f'"{escaped}"')) if len(text) <= _LONGEST_DEFAULT else []
+    return found[0].words[0].pieces if found and found[0].words else (Piece(Kind.UNCLEAR, text),)
 
 
 def array_words(text: str, names: Names) -> tuple[str, list[str]]:
     """Name and words of `name=(…)`. Raises `NotKnown`."""
     name, _, inside = text.partition("=")
     words = [word for each in lexer.commands(inside[1:-1]) for word in each.words]
-    return name, [text for word in words for text in expand(word, names)]
+    found: list[str] = []
+    for word in words:
+        found += expand(word, names)
+        if len(found) > _MOST:
+            raise NotKnown("it becomes too long")
+    return name, found
 
 
 def _array(name: str, names: Names) -> list[str]:

@@ -21,7 +21,8 @@ class Found:
     """Everything that a text says, before it becomes a config.
 
     `overrides` are SkyRL's `key=value` arguments with their lines. `notes` are lines that the job
-    package has no need of; `programs`, commands that are not known here; `unresolved` are lines that were not understood.
+    package has no need of; `unresolved` are lines that were not understood. `programs` are
+    commands that are not known here, which a config for any command may run.
     """
 
     overrides: list[tuple[int, str]] = field(default_factory=list)

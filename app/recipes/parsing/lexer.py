@@ -17,7 +17,16 @@ _ENDS = re.compile(r";;|&&|\|\||;|\||&|\(|\)|\n")
 _ARRAY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 # Inside double quotes a backslash escapes only these; one before a line's end joins the lines.
 _ESCAPED = re.compile(r"""\\(?:\n|([$`"\\]))""")
+_BRACKETS = re.compile(r"[\\'\"(){}]")
 _SPACE = re.compile(r"[ \t\r]+")
+
+
+# A launch script has dozens of commands and a few hundred words.
+_MOST_COMMANDS, _MOST_WORDS = 2_000, 3_000
+
+
+class TooMuch(ValueError):
+    """More than any launch script holds; the message says what."""
 
 
 class Kind(StrEnum):
@@ -59,8 +68,16 @@ class Command:
 
 
 def commands(text: str) -> Iterator[Command]:
-    """All commands of a text in order; `(` and `)` end one, too."""
-    yield from _Lexer(text).run()
+    """All commands of a text in order; `(` and `)` end one, too. Raises `TooMuch`."""
+    words = 0
+    for count, command in enumerate(_Lexer(text).run(), start=1):
+        words += len(command.words) + len(command.redirects)
+        if count > _MOST_COMMANDS or words > _MOST_WORDS:
+            raise TooMuch(
+                f"by line {command.line} there are more than {_MOST_COMMANDS:,} commands or "
+                f"{_MOST_WORDS:,} words: no launch script is so long"
+            )
+        yield command
 
 
 class _Lexer:
@@ -97,6 +114,8 @@ class _Lexer:
                 self._redirect(command)
             else:
                 command.words.append(self._word(command))
+            if len(command.words) + len(command.redirects) > _MOST_WORDS:
+                return command
         command.text = self._text[start : self._at].strip()
         for _, _, owner in self._bodies:
             owner.problems.append("a here-document (<<) that does not end")
@@ -154,6 +173,8 @@ class _Lexer:
             if found is None:
                 break
             pieces += found
+            if len(pieces) > _MOST_WORDS:
+                raise TooMuch(f"a word on line {line} has more than {_MOST_WORDS:,} parts")
         if self._at == start:
             self._move(self._at + 1)
             pieces.append(Piece(Kind.TEXT, self._text[start : self._at]))
@@ -248,11 +269,13 @@ class _Lexer:
 
     def _closing(self, opening: str, closing: str, start: int | None = None) -> int:
         """The index behind the bracket that closes the one at `start`, quotes left out."""
-        at, depth, quote = self._at if start is None else start, 0, ""
-        while at < len(self._text):
-            sign = self._text[at]
+        depth, quote, skip_to = 0, "", 0
+        for found in _BRACKETS.finditer(self._text, self._at if start is None else start):
+            sign = found[0]
+            if found.start() < skip_to:
+                continue
             if sign == "\\":
-                at += 1
+                skip_to = found.start() + 2
             elif quote:
                 quote = "" if sign == quote else quote
             elif sign in "'\"":
@@ -262,8 +285,7 @@ class _Lexer:
             elif sign == closing:
                 depth -= 1
                 if depth == 0:
-                    return at + 1
-            at += 1
+                    return found.end()
         return len(self._text)
 
     def _move(self, to: int) -> None:

@@ -32,9 +32,9 @@ _NOT_NEEDED = {
     "kill": "only ends what the script started",
     "sleep": "only waits",
     "wait": "only waits",
+    **dict.fromkeys(("[", "[[", "test", "command", "which"), "taken as if the condition holds"),
     "exit": "the job ends with the status of its trainer",
 }
-_TESTS = ("[", "[[", "test", "command", "which")
 _DEEPEST = 3
 
 
@@ -170,23 +170,23 @@ class _Follower:
         name = programs.base_name(arguments[0])
         if name in ("export", "declare", "typeset", "local", "readonly"):
             self._export(command, arguments[1:])
-        elif name == ":":
-            for argument in arguments[1:]:
-                if argument.reason:
-                    self._found.miss(argument.line, argument.raw, argument.reason)
-        elif name == "unset":
-            for argument in arguments[1:]:
-                self._names.forget(argument.raw, f"{argument.raw} is not set in this text")
-        elif name in _TESTS:
-            self._found.note(command.line, command.text, "taken as if the condition holds")
-        elif name in _NOT_NEEDED:
-            self._found.note(command.line, command.text, _NOT_NEEDED[name])
+        elif name in (":", "unset"):
+            self._variables(name, arguments[1:])
+        elif reason := _NOT_NEEDED.get(name):
+            self._found.note(command.line, command.text, reason)
         elif name in ("bash", "sh"):
             self._shell(command, arguments[1:])
         elif inner := programs.submitted(arguments, self._found, command):
             self._program(command, inner)
         elif not programs.read(arguments, self._found, command):
             programs.keep(arguments, self._found, command)
+
+    def _variables(self, name: str, arguments: list[Argument]) -> None:
+        for each in arguments:
+            if name == "unset":
+                self._names.forget(each.raw, f"{each.raw} is not set in this text")
+            elif each.reason:
+                self._found.miss(each.line, each.raw, each.reason)
 
     def _export(self, command: Command, arguments: list[Argument]) -> None:
         for argument in arguments:
