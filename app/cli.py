@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.commands import run, token, user
+from app.commands import config, run, token, user
 from app.errors import SkydeckError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ app = typer.Typer(
 app.add_typer(token.app, name="token")
 app.add_typer(user.app, name="user")
 app.add_typer(run.app, name="run")
+app.add_typer(config.app, name="config")
 
 Port = Annotated[
     int | None,

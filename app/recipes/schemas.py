@@ -61,6 +61,19 @@ class ConfigBody(Body):
     cluster: Line | None = Field(default=None, examples=["embedded"])
 
 
+class ImportBody(Body):
+    text: str = Field(
+        description="A train_job.sh, a ray job submit command, overrides, or a YAML or JSON config",
+        examples=["trainer.epochs=20\ntrainer.train_batch_size=24"],
+    )
+
+
+class DiffBody(ConfigBody):
+    """Two configs; without `other`, the recipe's defaults against `config`."""
+
+    other: ConfigBody | None = None
+
+
 class ErrorFound(Answer):
     rule: str = Field(examples=["unknown_key"])
     fields: list[str]
@@ -107,3 +120,30 @@ class ValidationAnswer(Answer):
 class RenderAnswer(Answer):
     files: dict[str, str] = Field(examples=[{"train_job.sh": "#!/usr/bin/env bash\n…"}])
     submit_command: str
+
+
+class RemarkAnswer(Answer):
+    line: int
+    text: str
+    reason: str
+
+
+class ImportAnswer(Answer):
+    """What of a text became a config; `notes` are lines of which the job has no need."""
+
+    recipe: str
+    config: dict[str, Any]
+    unresolved: list[RemarkAnswer]
+    notes: list[RemarkAnswer]
+
+
+class ChangeAnswer(Answer):
+    key: str
+    before: Any
+    after: Any
+    is_new: bool
+    is_gone: bool
+
+
+class DiffAnswer(Answer):
+    items: list[ChangeAnswer]

@@ -7,19 +7,25 @@ from typing import Any
 
 from app.errors import Invalid, NotFound, Problem
 from app.recipes import job_rules, skyrl_checks
+from app.recipes import parse as parsing
 from app.recipes import render as rendering
 from app.recipes import validate as checks
 from app.recipes.catalogue import load_all
+from app.recipes.diff import Change, changes
 from app.recipes.embedded_maze_grpo import RECIPE as EMBEDDED_MAZE_GRPO
 from app.recipes.model import Finding, Findings, Package, Recipe, Value
 from app.recipes.numbers import find_whole_number, is_finite
+from app.recipes.parse import Imported
 from app.recipes.skyrl.rules.context import ClusterResources
 
 __all__ = [
+    "ClusterResources",
+    "diff",
     "embedded_refusal",
     "find_whole_number",
     "flatten",
     "get",
+    "import_text",
     "list_all",
     "problems",
     "read_texts",
@@ -100,6 +106,28 @@ def resolve(name: str, config: Mapping[str, Any]) -> dict[str, Value]:
     if not findings.ok:
         raise Invalid(f"the config does not fit {name}", problems(findings))
     return checks.complete(recipe, config)
+
+
+def import_text(text: str) -> Imported:
+    """A config from a script, a command, overrides or a dump. Raises `Invalid`, `NotFound`."""
+    return parsing.parse(text, get)
+
+
+def diff(
+    before: tuple[Recipe, Mapping[str, Any]], after: tuple[Recipe, Mapping[str, Any]]
+) -> list[Change]:
+    """Where two configs differ once their recipes' defaults are filled in.
+
+    Values need not be valid, so that a config can be compared before it is mended.
+    """
+    return changes(_filled(*before), _filled(*after))
+
+
+def _filled(recipe: Recipe, config: Mapping[str, Any]) -> dict[str, Value]:
+    known = {key: value for key, value in config.items() if key not in recipe.fields()}
+    return {key: config.get(key, default) for key, default in recipe.defaults().items()} | dict(
+        sorted(known.items())
+    )
 
 
 def problems(findings: Findings) -> list[Problem]:
