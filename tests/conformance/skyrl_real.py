@@ -1,6 +1,6 @@
 """Runs override lists through the real SkyRL: JSON list of lists in, JSON list of results out.
 
-Stands alone: it runs in the environment of `skyrl_venv.sh`, which has neither torch nor vLLM. Empty
+Stands alone: it runs in the environment of `skyrl_venv.sh`, which has no torch, vLLM or Ray. Empty
 modules stand in for those and for the package initialisers that import them, and one function is
 written out; everything else is SkyRL's own code.
 """
@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import MagicMock
 
-ABSENT = {"torch", "vllm", "safetensors", "zstandard", "xxhash"}
+ABSENT = {"torch", "vllm", "ray", "safetensors", "zstandard", "xxhash"}
 
 
 class _Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -10,6 +10,7 @@ import pytest
 
 from app.recipes.skyrl.overrides import Parsed, check_values, parse_overrides
 from app.recipes.skyrl.tree import load_tree
+from app.recipes.skyrl.values import render_override
 from tests.conformance.cases import case_files
 from tests.conformance.skyrl_near import draw
 from tests.conformance.skyrl_real import encode
@@ -18,6 +19,7 @@ Case = dict[str, Any]
 HERE = Path(__file__).parent
 FILES = [json.loads(path.read_text()) for path in case_files("skyrl", "cli-cases*.json")]
 CASES = [(content["meta"]["skyrl_commit"], case) for content in FILES for case in content["cases"]]
+DATA = HERE.parents[1] / "app" / "recipes" / "skyrl" / "data"
 INDEX_UNREACHABLE = 75
 COUNT = 2_000
 
@@ -72,8 +74,6 @@ def test_random_configs_near_the_tutorial_agree_with_the_real_parser(real_python
 @pytest.mark.slow_env
 def test_values_written_out_are_the_same_to_the_real_parser(real_python: Path) -> None:
     """What is stored is what was given: `values` rendered again build the same config there."""
-    from app.recipes.skyrl.values import render_override
-
     tree = load_tree("0.4.0")
     random = Random(7)
     lists = [draw(random, tree) for _ in range(300)]
@@ -85,6 +85,22 @@ def test_values_written_out_are_the_same_to_the_real_parser(real_python: Path) -
     for each, args, result in zip(kept, rendered, theirs, strict=True):
         assert _same(_outcome(each), result), args
         assert _same(_outcome(check_values(each.values, tree)), result), each.values
+
+
+@pytest.mark.slow_env
+def test_the_shipped_tree_is_what_the_script_dumps(real_python: Path) -> None:
+    """`docker/dump_config_tree.py`, as it runs inside an image."""
+    program = "import skyrl_real, dump_config_tree\nskyrl_real.load()\ndump_config_tree.main()\n"
+    docker = HERE.parents[1] / "docker"
+    done = subprocess.run(
+        [real_python, "-c", program, "--choices", DATA / "0.4.0.json"],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env={"HOME": "/home/me", "PATH": "/usr/bin:/bin", "PYTHONPATH": f"{HERE}:{docker}"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == json.loads((DATA / "0.4.0.json").read_text())
 
 
 def ask_real(python: Path, lists: list[list[str]]) -> list[Case]:
