@@ -44,8 +44,7 @@ def role_kwargs(at: View, _: Context) -> Iterator[Flaw]:
         yield Flaw(
             message=f"{k.listed(_ROLE_KWARGS)} need {_PD} true and stand instead of "
             f"{k.ENGINE_KWARGS}",
-            fix="use {} for both",
-            fix_values={key: {} for key in _ROLE_KWARGS},
+            fix=f"set neither, or move all of {k.ENGINE_KWARGS} into both",
         )
     elif any("kv_transfer_config" not in each for each in given):
         message = f"{k.listed(_ROLE_KWARGS)} must each set kv_transfer_config"

@@ -107,9 +107,11 @@ def nearest_micros(batch: Batch) -> list[int]:
 def _around(batch: Batch) -> Iterator[Batch]:
     if min(batch.train, batch.dp, batch.samples) <= 0:
         return
-    for mini in range(max(1, batch.mini - _MINI_REACH), max(1, batch.mini) + _MINI_REACH + 1):
+    most = batch.train if batch.rows is None else min(batch.train, batch.rows)
+    near = max(1, min(batch.mini, most))
+    for mini in range(max(1, near - _MINI_REACH), near + _MINI_REACH + 1):
         step = lcm(mini, batch.stride, max(1, batch.critic_mini or 1))
-        middle = batch.train // step
+        middle = most // step
         for times in range(max(1, middle - _TRAIN_REACH), middle + _TRAIN_REACH + 2):
             yield from _with_micro(replace(batch, train=times * step, mini=mini))
 
