@@ -18,7 +18,11 @@ from tests.conformance.skyrl_real import encode
 Case = dict[str, Any]
 HERE = Path(__file__).parent
 FILES = [json.loads(path.read_text()) for path in case_files("skyrl", "cli-cases*.json")]
-CASES = [(content["meta"]["skyrl_commit"], case) for content in FILES for case in content["cases"]]
+CASES = [
+    (content["meta"].get("skyrl_commit", "0.4.0"), case)
+    for content in FILES
+    for case in content["cases"]
+]
 DATA = HERE.parents[1] / "app" / "recipes" / "skyrl" / "data"
 INDEX_UNREACHABLE = 75
 COUNT = 2_000

@@ -12,7 +12,7 @@ from app.recipes.skyrl.construct import Construction, wrong_groups
 from app.recipes.skyrl.plain import UnusualError, is_name, merge_texts, merge_values
 from app.recipes.skyrl.reading import read, resolve, split
 from app.recipes.skyrl.renamed import group_value, replace_renamed
-from app.recipes.skyrl.tree import KeyTree
+from app.recipes.skyrl.tree import Key, KeyTree
 from app.recipes.skyrl.value_types import check_type
 from app.recipes.skyrl.values import render_override
 
@@ -43,9 +43,15 @@ class Parsed:
         return not self.problems
 
     def read(self, key: str) -> Any:
-        """The value of a key of `full`; of a group, a nested dict. Raises `KeyError`."""
-        if key in self.full:
-            return self.full[key]
+        """The value of a key of `full`, or one inside it; of a group, a nested dict.
+
+        Raises `KeyError`.
+        """
+        path = key.split(".")
+        for length in range(len(path), 0, -1):
+            above = ".".join(path[:length])
+            if above in self.full:
+                return _inside(self.full[above], path[length:], key)
         nested: dict[str, Any] = {}
         for name, value in self.full.items():
             if name.startswith(f"{key}."):
@@ -128,7 +134,7 @@ def _parsed(
     if misplaced and any(each.rule == "construction_error" for each in found):
         found = [each for each in found if each.rule != "construction_error"] + misplaced
     values = dict(_taken_apart(plain, tree, ""))
-    types = [check_type(known, full[known.key]) for known in tree.leaves if known.key in full]
+    types = [check_type(known, full[known.key]) for known in _given(values, full, tree)]
     wrong = [each for each in types if each is not None]
     return Parsed(
         values=values,
@@ -150,6 +156,21 @@ def _changed(values: Mapping[str, Any], full: Mapping[str, Any]) -> Iterator[Fin
                 "whatever is given here",
                 fix_values={key: full[key]},
             )
+
+
+def _given(values: Mapping[str, Any], full: Mapping[str, Any], tree: KeyTree) -> list[Key]:
+    """The known keys that were set, each once: what SkyRL fills in is not the user's to mend."""
+    given: dict[str, Key] = {}
+    for key in values:
+        known = tree.find(key)
+        while known is None and "." in key:
+            key = key.rpartition(".")[0]
+            known = tree.find(key)
+        if known is not None and known.inside is not None:
+            known = tree.keys[known.inside]
+        if known is not None and known.key in full:
+            given[known.key] = known
+    return list(given.values())
 
 
 def _taken_apart(given: Mapping[Any, Any], tree: KeyTree, prefix: str) -> Iterator[tuple[str, Any]]:
@@ -183,6 +204,14 @@ def _doubtful(args: Sequence[str]) -> Iterator[Finding]:
         elif _COMMENT.search(text) and text[:1] not in ("'", '"'):
             message = f"{key}: what follows # is a comment and is left out"
             yield Finding(rule="comment", fields=(key,), message=message, fix="quote the text")
+
+
+def _inside(value: Any, path: list[str], key: str) -> Any:
+    for name in path:
+        if not isinstance(value, dict) or name not in value:
+            raise KeyError(key)
+        value = value[name]
+    return value
 
 
 def _once(findings: list[Finding]) -> list[Finding]:

@@ -31,6 +31,8 @@ _ASYNC = f"{_ENGINE}.async_engine"
 _GONE = ("enable_http_endpoint", "override_existing_update_group")
 _PACKING = "trainer.use_sample_packing"
 _PADDING = "trainer.remove_microbatch_padding"
+_OLD_EXAMPLES = "trainer.log_example_interval"
+_EXAMPLES = "trainer.print_example_interval"
 _ABSENT = object()
 
 
@@ -38,7 +40,15 @@ def replace_renamed(config: Any) -> tuple[list[Finding], list[Finding]]:
     """Applies what SkyRL renames, in `config` itself. Gives (problems, notes)."""
     problems: list[Finding] = []
     notes: list[Finding] = []
-    for step in (_rope, _matching_rope, _async_engine, _gone, _remote_urls, _sample_packing):
+    for step in (
+        _rope,
+        _matching_rope,
+        _async_engine,
+        _gone,
+        _remote_urls,
+        _sample_packing,
+        _examples,
+    ):
         try:
             for refuses, finding in step(config):
                 (problems if refuses else notes).append(finding)
@@ -144,6 +154,19 @@ def _single_values(config: Any) -> Iterator[Finding]:
         value = _find(config, key)
         if value is not _ABSENT and not isinstance(value, Mapping | str):
             yield group_value(key, value)
+
+
+def _examples(config: Any) -> _Step:
+    if _find(config, _OLD_EXAMPLES) is not _ABSENT:
+        yield (
+            False,
+            Finding(
+                rule="renamed_key",
+                fields=(_OLD_EXAMPLES,),
+                message=f"{_OLD_EXAMPLES} is called {_EXAMPLES} now; above 0 it takes its place",
+                fix=f"write {_EXAMPLES}",
+            ),
+        )
 
 
 def _removed(key: str, fix: str) -> Finding:

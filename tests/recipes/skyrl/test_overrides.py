@@ -42,6 +42,7 @@ def test_values_are_flat_and_typed_and_later_ones_win() -> None:
     parsed = parse("trainer={epochs: 3, seed: 1}", "trainer.seed=2", f"{KWARGS}.a.b=[1]")
     assert parsed.values == {"trainer.epochs": 3, "trainer.seed": 2, f"{KWARGS}.a.b": [1]}
     assert parsed.read(KWARGS) == {"a": {"b": [1]}}
+    assert parsed.read(f"{KWARGS}.a.b") == [1]
     assert parsed.read("trainer.seed") == 2
 
 
@@ -56,8 +57,9 @@ def test_a_group_is_read_as_a_nested_dict() -> None:
     assert parsed.read("trainer.algorithm")["kl_ctrl"] == {
         "type": "fixed", "kl_target": 0.1, "horizon": 10000,
     }  # fmt: skip
-    with pytest.raises(KeyError):
-        parsed.read("trainer.nothing")
+    for absent in ("trainer.nothing", f"{KWARGS}.nothing", "trainer.seed.x"):
+        with pytest.raises(KeyError):
+            parsed.read(absent)
 
 
 def test_every_mistake_is_found_not_only_the_first() -> None:
@@ -81,6 +83,14 @@ def test_a_wrong_type_is_told_apart_from_a_refusal() -> None:
         ("trainer.run_name",),
     ]
     assert parsed.wrong_types[1].fix_values == {"trainer.run_name": "20260101"}
+
+
+def test_a_wrong_type_is_said_where_it_was_given_only() -> None:
+    parsed = parse("trainer.max_prompt_length=long")
+    assert parsed.full["generator.max_input_length"] == "long"
+    assert [each.fields for each in parsed.wrong_types] == [("trainer.max_prompt_length",)]
+    inside = parse("trainer.seed.x=1", f"{KWARGS}={{1: 2}}")
+    assert [each.fields for each in inside.wrong_types] == [("trainer.seed",), (KWARGS,)]
 
 
 def test_a_single_value_for_a_group_is_named_as_such() -> None:
@@ -112,6 +122,7 @@ def test_what_skyrl_changes_by_itself_is_noted() -> None:
         (("trainer.resume_mode",), "no_value"),
         (("trainer.run_name=a #b",), "comment"),
         (("trainer.use_sample_packing=false",), "renamed_key"),
+        (("trainer.log_example_interval=5",), "renamed_key"),
         ((f"{ENGINE}.async_engine=true",), "removed_key"),
     ],
 )
