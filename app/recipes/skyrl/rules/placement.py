@@ -207,7 +207,7 @@ def _placed(at: View, *, nodes: int, gpus: int) -> Changes:
 
 def _batch_for(at: View, context: Context) -> Changes:
     batch = read_batch(at, context)
-    near = [] if batch.fits() else nearest_batches(batch)
+    near = () if batch.fits() else nearest_batches(batch)
     return changes(batch, near[0]) if near else {}
 
 

@@ -6,6 +6,7 @@ The formulas are those of SkyRL's `validate_batch_sizes`, floors included, and o
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import gcd, isqrt, lcm
 
 _MINI_REACH = 64
@@ -65,7 +66,8 @@ class Batch:
         return each > 0 and each % self.micro == 0 and self.train * self.samples // dp % each == 0
 
 
-def nearest_batches(batch: Batch) -> list[Batch]:
+@lru_cache(maxsize=64)
+def nearest_batches(batch: Batch) -> tuple[Batch, ...]:
     """Fitting sizes near `batch`: the nearest with fewer prompts, as many, and more.
 
     At most three, nearest first; train, mini-batch and micro-batch sizes may all differ, the first
@@ -77,7 +79,7 @@ def nearest_batches(batch: Batch) -> list[Batch]:
         cost = _distance(batch, each)
         if side not in best or cost < best[side][0]:
             best[side] = (cost, each)
-    return [each for _, each in sorted(best.values(), key=lambda pair: pair[0])]
+    return tuple(each for _, each in sorted(best.values(), key=lambda pair: pair[0]))
 
 
 def nearest_minis(batch: Batch) -> list[int]:
@@ -119,6 +121,8 @@ def _around(batch: Batch) -> Iterator[Batch]:
 def _with_micro(batch: Batch) -> Iterator[Batch]:
     if batch.fits():
         yield batch
+        return
+    if not replace(batch, micro=1).fits():
         return
     smaller = [each for each in _micros(batch) if each < batch.micro or batch.micro <= 0]
     for micro in reversed(smaller):
