@@ -1,7 +1,7 @@
 """How long a config is looked at before a GPU is asked for: `python -m tests.bench.bench_recipes`.
 
-Prints one JSON line per number, the median in milliseconds of CPU time (nothing is waited for), with
-its limit and their ratio; exits with 1 if one is missed.
+Prints one JSON line per number, the median in milliseconds of CPU time (nothing is waited for), its
+limit and their ratio; exits with 1 if one is missed.
 """
 
 import json
