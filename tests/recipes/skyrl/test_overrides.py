@@ -13,7 +13,7 @@ from app.recipes.skyrl import overrides
 from app.recipes.skyrl.overrides import Parsed, check_values, parse_overrides
 from app.recipes.skyrl.plain import UnusualError, merge_texts
 from app.recipes.skyrl.reading import read, resolve
-from app.recipes.skyrl.tree import load_tree
+from app.recipes.skyrl.tree import KeyTree, load_tree
 
 TREE = load_tree("0.4.0")
 ENGINE = "generator.inference_engine"
@@ -280,6 +280,14 @@ def test_a_version_without_a_check_does_not_make_it() -> None:
     ]
     assert not parse_overrides(args, TREE).accepted
     assert parse_overrides(args, load_tree("a9564572")).accepted
+
+
+def test_a_tree_of_another_skyrl_is_enough() -> None:
+    """As `docker/dump_config_tree.py` may give it one day, without keys that steps look at."""
+    tree = KeyTree("later", [{"key": "trainer.epochs", "type": "int", "default": 3}])
+    parsed = parse_overrides(["trainer.x=1"], tree)
+    assert rules(parsed.problems) == ["unknown_key"]
+    assert parsed.full == {"trainer.epochs": 3}
 
 
 def test_the_environment_stays_as_it_was() -> None:
