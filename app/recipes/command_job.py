@@ -16,8 +16,8 @@ _HEAD = """\
 set -euo pipefail
 : "${{SKYDECK_RUN_ID:?set it to the id of the run}}"
 export SKYDECK_RUN_DIR="${{SKYDECK_RUN_DIR:-/shared/runs/$SKYDECK_RUN_ID}}"
-here=$(cd -- "$(dirname -- "${{BASH_SOURCE[0]}}")" && pwd)
 """
+_HERE = 'here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)\n'
 _ENTER_CODE = """\
 cd -- "$here/code"
 export PYTHONPATH="$here/code${PYTHONPATH:+:$PYTHONPATH}"
@@ -30,7 +30,7 @@ def script(recipe: Recipe, values: Mapping[str, Any]) -> str:
     parts = (
         _HEAD.format(name=recipe.name, version=recipe.version),
         shell.exports(values["job.environment"]),
-        skyrl_job.get_code(source, values["job.excludes"]) + _ENTER_CODE if source else "",
+        _code(source, values["job.excludes"]) if source else "",
         shell.run_each(values["job.setup_commands"]),
         f"exec bash -c {shell.word(values['job.entrypoint'])}\n",
     )
@@ -41,3 +41,7 @@ def companions(values: Mapping[str, Any]) -> dict[str, str]:
     """The programs that the script of these values calls, by file name."""
     name = "get_code.py"
     return {name: job_files.read(f"skyrl/{name}")} if values["job.working_dir"] else {}
+
+
+def _code(source: str, excludes: list[str]) -> str:
+    return _HERE + skyrl_job.get_code(source, excludes) + _ENTER_CODE

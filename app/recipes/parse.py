@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.errors import Invalid, Problem
+from app.errors import Invalid, NotFound, Problem
 from app.recipes.model import JOB, Recipe, Value
 from app.recipes.parsing import documents, finish, script
 from app.recipes.parsing.found import Found, Remark
@@ -35,7 +35,8 @@ def parse(text: str, get_recipe: Callable[[str], Recipe]) -> Imported:
     found = Found()
     name, config = _read(plain, found, get_recipe)
     found.unresolved.sort(key=lambda remark: remark.line)
-    return Imported(name, config, tuple(found.unresolved), tuple(found.notes))
+    named = {key: finish.with_run_id(value) for key, value in config.items()}
+    return Imported(name, named, tuple(found.unresolved), tuple(found.notes))
 
 
 def _read(
@@ -49,7 +50,10 @@ def _read(
         raise _refused("syntax", f"this is no YAML or JSON: {error}") from None
     if document is not None:
         name, values = documents.read_document(document, found)
-        recipe = get_recipe(name or _recipe_of(values))
+        try:
+            recipe = get_recipe(name or _recipe_of(values))
+        except NotFound as error:
+            raise _refused("recipe", error.message) from None
         return recipe.name, finish.from_values(recipe, values, found, is_ours=name is not None)
     if listed is not None:
         if len(listed) > _MOST_LINES:

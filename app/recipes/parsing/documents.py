@@ -10,7 +10,8 @@ from app.recipes.texts import is_plain, load_yaml
 
 _GROUPS = ("data", "trainer", "generator", "environment", "job")
 _LINE = re.compile(r"(?:[+~]{0,2})(?:data|trainer|generator|environment)\.[\w.\-\[\]]+=")
-_DEEPEST = 20
+# Between two overrides on one line; a value may hold blanks.
+_SEVERAL = re.compile(r"\s+(?=(?:data|trainer|generator|environment)\.[\w.\-]+=)")
 
 
 def find_document(text: str) -> dict[str, Any] | None:
@@ -24,7 +25,9 @@ def find_document(text: str) -> dict[str, Any] | None:
     if not looks_so:
         return None
     found = load_yaml(text)
-    return found if isinstance(found, dict) and is_plain(found) else None
+    if isinstance(found, dict) and not is_plain(found):
+        raise ValueError("it holds dates, sets or numbers as keys: put them in quotes")
+    return found if isinstance(found, dict) else None
 
 
 def find_list(text: str) -> list[tuple[int, str]] | None:
@@ -35,8 +38,9 @@ def find_list(text: str) -> list[tuple[int, str]] | None:
         return [(1, each) for each in listed] if is_list else None
     lines = [(n, line.strip()) for n, line in enumerate(text.splitlines(), start=1)]
     lines = [(n, line) for n, line in lines if line and not line.startswith("#")]
-    is_list = bool(lines) and all(_LINE.match(line) and line[-1] != "\\" for _, line in lines)
-    return lines if is_list else None
+    if not lines or not all(_LINE.match(line) and line[-1] != "\\" for _, line in lines):
+        return None
+    return [(n, each) for n, line in lines for each in _SEVERAL.split(line)]
 
 
 def read_document(document: Mapping[str, Any], found: Found) -> tuple[str | None, dict[str, Any]]:

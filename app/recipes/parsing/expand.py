@@ -3,9 +3,11 @@
 import re
 from dataclasses import dataclass, field
 
-from app.recipes.model import RUN_ID
 from app.recipes.parsing import lexer
 from app.recipes.parsing.lexer import Kind, Piece, Word
+
+RUN_MARK = "skydeck-run-id"
+"""Stands for the run's id while a text is read: unlike `{run_id}`, a plain word also to YAML."""
 
 HERE = "."
 """Stands for the folder of the script."""
@@ -29,7 +31,7 @@ class NotKnown(Exception):
 class Names:
     """Variables that the text has set so far, and why others are not known."""
 
-    values: dict[str, str] = field(default_factory=lambda: {"SKYDECK_RUN_ID": RUN_ID})
+    values: dict[str, str] = field(default_factory=lambda: {"SKYDECK_RUN_ID": RUN_MARK})
     arrays: dict[str, list[str]] = field(default_factory=dict)
     doubtful: dict[str, str] = field(default_factory=dict)
 
@@ -155,7 +157,7 @@ def _join(text: str, names: Names, depth: int) -> str:
 def _substitution(command: str) -> str:
     if _DATE.fullmatch(command):
         # The time of a submission names a run: ours keeps its id in all its attempts.
-        return RUN_ID
+        return RUN_MARK
     if _OWN_FOLDER.fullmatch(command):
         return HERE
     raise NotKnown(f"$({_short(command)}) is not run")

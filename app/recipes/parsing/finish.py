@@ -4,7 +4,8 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from app.recipes.model import JOB, Recipe, Value
+from app.recipes.model import JOB, RUN_ID, Recipe, Value
+from app.recipes.parsing.expand import RUN_MARK
 from app.recipes.parsing.found import Found
 from app.recipes.skyrl.overrides import Parsed, check_values, parse_overrides
 from app.recipes.skyrl.reading import split
@@ -46,10 +47,11 @@ def from_values(
     recipe: Recipe, values: Mapping[str, Any], found: Found, *, is_ours: bool
 ) -> dict[str, Value]:
     """The config of a document. What names only some keys is laid over the recipe's values."""
+    fields = recipe.fields()
     if recipe.tree is None:
-        return _flat(values)
-    job = {key: value for key, value in _flat(values, only=JOB).items() if key.startswith(JOB)}
-    others = {key: value for key, value in values.items() if key.partition(".")[0] != "job"}
+        return _flat(values, fields)
+    job = {key: each for key, each in _flat(values, fields).items() if key.startswith(JOB)}
+    others = {key: each for key, each in values.items() if key.partition(".")[0] != "job"}
     tree = _tree(recipe)
     parsed = check_values(others, tree)
     for problem in parsed.problems:
@@ -60,7 +62,6 @@ def from_values(
             found.note(1, "", "keys that the text does not name take the recipe's values")
         return {**parsed.values, **job}
     defaults = tree.defaults()
-    fields = recipe.fields()
     told = {
         key: value
         for key, value in parsed.values.items()
@@ -89,6 +90,17 @@ def from_command(recipe: Recipe, found: Found) -> dict[str, Value]:
     if before and isinstance(setup, list):
         config["job.setup_commands"] = [*setup, *before]
     return config
+
+
+def with_run_id(value: Value) -> Value:
+    """The value with `{run_id}` where the run's id stood in the text."""
+    if isinstance(value, str):
+        return value.replace(RUN_MARK, RUN_ID)
+    if isinstance(value, list):
+        return [with_run_id(each) for each in value]
+    if isinstance(value, dict):
+        return {key: with_run_id(each) for key, each in value.items()}
+    return value
 
 
 def _tree(recipe: Recipe) -> KeyTree:
@@ -152,13 +164,15 @@ def _first(value: Any) -> Any:
     return value if isinstance(value, str) else None
 
 
-def _flat(values: Mapping[str, Any], *, only: str = "", prefix: str = "") -> dict[str, Value]:
-    """Values by dotted key: the group `job` is taken apart, its dicts of the user's are not."""
+def _flat(
+    values: Mapping[str, Any], fields: Mapping[str, object], prefix: str = ""
+) -> dict[str, Value]:
+    """Values by dotted key: groups are taken apart, dicts that are a field's value are not."""
     flat: dict[str, Value] = {}
     for key, value in values.items():
         path = f"{prefix}{key}"
-        if path == "job" and isinstance(value, dict):
-            flat |= _flat(value, prefix="job.")
-        elif path.startswith(only):
+        if isinstance(value, dict) and path not in fields:
+            flat |= _flat(value, fields, f"{path}.")
+        else:
             flat[path] = value
     return flat

@@ -195,6 +195,11 @@ class _Lexer:
         if sign == "\\":
             self._move(min(self._at + 2, len(text)))
             return [Piece(Kind.TEXT, text[self._at - 1], is_quoted=True)]
+        if text.startswith(("$'", '$"'), self._at):
+            self._at += 1
+            if text[self._at] == '"':
+                return self._double(command)
+            return [Piece(Kind.UNCLEAR, f"$'{self._until(chr(39), command)}'")]
         if sign in "$`":
             return [self._expansion(command)]
         if sign == "#" and not is_first:
@@ -248,9 +253,6 @@ class _Lexer:
         if name := _NAME.match(text, start + 1):
             self._at = name.end()
             return Piece(Kind.VARIABLE, name[0])
-        if text.startswith("$'", start):
-            self._at += 1
-            return Piece(Kind.UNCLEAR, f"$'{self._until(chr(39), command)}'")
         self._at += 1
         if self._at < len(text) and text[self._at] in "@*#?$!-0123456789":
             self._at += 1
