@@ -32,8 +32,8 @@ class _Step:
 def run_fills(tree: KeyTree, path: str, group: SimpleNamespace) -> Iterator[Finding]:
     """Runs the steps of the group at `path`, in place. Gives what SkyRL would refuse.
 
-    Rule `construction` is a refusal that SkyRL means, `construction_error` an accident that values of
-    a wrong type cause.
+    Rule `construction` is a refusal that SkyRL means, `construction_error` an accident that values
+    of a wrong type cause.
     """
     for step in _BY_GROUP.get(path, ()):
         fields = tuple(f"{path}.{key}" if path else key for key in step.keys)

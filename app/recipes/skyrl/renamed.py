@@ -151,8 +151,8 @@ def _sample_packing(config: Any) -> _Step:
 
 def _single_values(config: Any) -> Iterator[Finding]:
     for key in ("trainer", "generator", _ENGINE):
-        value = _find(config, key)
-        if value is not _ABSENT and not isinstance(value, Mapping | str):
+        value = _find_node(config, key)
+        if value is not _ABSENT and not isinstance(value, Mapping | DictConfig | str):
             yield group_value(key, value)
 
 
@@ -174,12 +174,17 @@ def _removed(key: str, fix: str) -> Finding:
 
 
 def _find(config: Any, path: str) -> Any:
+    node = _find_node(config, path)
+    return OmegaConf.to_container(node, resolve=True) if isinstance(node, DictConfig) else node
+
+
+def _find_node(config: Any, path: str) -> Any:
     node = config
     for name in path.split("."):
         if not isinstance(node, Mapping | DictConfig) or name not in node:
             return _ABSENT
         node = node[name]
-    return OmegaConf.to_container(node, resolve=True) if isinstance(node, DictConfig) else node
+    return node
 
 
 def _delete(config: Any, path: str) -> None:

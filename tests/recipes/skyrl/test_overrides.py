@@ -2,6 +2,7 @@
 
 import os
 import time
+from random import Random
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from app.recipes.skyrl.overrides import Parsed, check_values, parse_overrides
 from app.recipes.skyrl.plain import UnusualError, merge_texts
 from app.recipes.skyrl.reading import read, resolve
 from app.recipes.skyrl.tree import KeyTree, load_tree
+from tests.conformance.skyrl_near import draw
 
 TREE = load_tree("0.4.0")
 ENGINE = "generator.inference_engine"
@@ -271,6 +273,15 @@ def test_the_short_way_reads_what_omegaconf_reads(args: list[str]) -> None:
 def test_no_text_breaks_the_parser(args: list[str]) -> None:
     parsed = parse_overrides(args, TREE)
     assert set(parsed.full) >= {"trainer.epochs", "environment.env_class"} or parsed.problems
+
+
+@given(st.randoms(use_true_random=False))
+def test_no_mistake_near_the_tutorial_breaks_the_parser(random: Random) -> None:
+    args = draw(random, TREE)
+    parsed = parse_overrides(args, TREE)
+    assert parsed.problems or parsed.full.keys() >= {"data.dataloader.num_workers"}
+    if parsed.accepted:
+        assert check_values(parsed.values, TREE).full.keys() == parsed.full.keys()
 
 
 def test_a_version_without_a_check_does_not_make_it() -> None:
