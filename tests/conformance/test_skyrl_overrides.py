@@ -24,7 +24,6 @@ CASES = [
     for case in content["cases"]
 ]
 DATA = HERE.parents[1] / "app" / "recipes" / "skyrl" / "data"
-INDEX_UNREACHABLE = 75
 COUNT = 2_000
 
 
@@ -39,19 +38,6 @@ def test_recorded_cases_agree(commit: str, case: Case) -> None:
         assert all(problem.message for problem in parsed.problems)
     if case.get("warnings"):
         assert parsed.notes
-
-
-@pytest.fixture(scope="module")
-def real_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Python of an environment with the real SkyRL 0.4.0."""
-    folder = tmp_path_factory.mktemp("skyrl") / "venv"
-    made = subprocess.run(
-        [HERE / "skyrl_venv.sh", folder], capture_output=True, text=True, timeout=240
-    )
-    if made.returncode == INDEX_UNREACHABLE:
-        pytest.skip(f"the package index cannot be reached, so there is no SkyRL: {made.stderr}")
-    assert made.returncode == 0, made.stderr
-    return folder / "bin" / "python"
 
 
 @pytest.mark.slow_env
