@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.commands import run, secret, token, user
+from app.commands import config, run, secret, token, user
 from app.errors import SkydeckError
 from app.observability.masking import masked
 
@@ -27,6 +27,7 @@ app.add_typer(token.app, name="token")
 app.add_typer(user.app, name="user")
 app.add_typer(run.app, name="run")
 app.add_typer(secret.app, name="secret")
+app.add_typer(config.app, name="config")
 
 Port = Annotated[
     int | None,

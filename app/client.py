@@ -102,6 +102,23 @@ class Client:
     def render(self, recipe: str, config: Mapping[str, Any]) -> Json:
         return self._post("/configs/render", {"recipe": recipe, "config": dict(config)})
 
+    def import_config(self, text: str) -> Json:
+        """`{recipe, config, unresolved, notes}` of a script, a command, overrides or a dump."""
+        return self._post("/configs/import", {"text": text})
+
+    def diff(
+        self,
+        recipe: str,
+        config: Mapping[str, Any],
+        *,
+        other: tuple[str, Mapping[str, Any]] | None = None,
+    ) -> list[Json]:
+        """Where a config differs from its recipe, or another one, given as recipe and config."""
+        body: Json = {"recipe": recipe, "config": dict(config)}
+        if other is not None:
+            body["other"] = {"recipe": other[0], "config": dict(other[1])}
+        return list(self._post("/configs/diff", body)["items"])
+
     def create_experiment(
         self,
         name: str,

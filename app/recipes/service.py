@@ -2,21 +2,32 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from app.errors import Invalid, NotFound, Problem
+from app.recipes import job_rules, skyrl_checks
+from app.recipes import parse as parsing
 from app.recipes import render as rendering
 from app.recipes import validate as checks
+from app.recipes.catalogue import load_all
 from app.recipes.common import SECRETS, normal, secret_names, with_common
+from app.recipes.diff import Change, changes
 from app.recipes.embedded_maze_grpo import RECIPE as EMBEDDED_MAZE_GRPO
-from app.recipes.model import Findings, Recipe, Value
+from app.recipes.model import Finding, Findings, Package, Recipe, Value
 from app.recipes.numbers import find_whole_number, is_finite
+from app.recipes.parse import Imported
+from app.recipes.skyrl.rules.context import ClusterResources
 
 __all__ = [
     "SECRETS",
+    "ClusterResources",
+    "diff",
+    "embedded_refusal",
     "find_whole_number",
     "flatten",
     "get",
+    "import_text",
     "list_all",
     "problems",
     "read_texts",
@@ -27,7 +38,8 @@ __all__ = [
     "version_of",
 ]
 
-_RECIPES = {recipe.name: with_common(recipe) for recipe in (EMBEDDED_MAZE_GRPO,)}
+_RECIPES = {recipe.name: with_common(recipe) for recipe in (EMBEDDED_MAZE_GRPO, *load_all())}
+_JOB_RULES = {Package.SKYRL: job_rules.SKYRL_RULES, Package.COMMAND: job_rules.COMMAND_RULES}
 _FLAT_TEXT_LENGTH = 500
 _KEY_LENGTH = 300
 
@@ -44,8 +56,42 @@ def get(name: str) -> Recipe:
     return _RECIPES[name]
 
 
-def validate(recipe: Recipe, config: Mapping[str, Any]) -> Findings:
-    return checks.validate(recipe, config)
+def validate(
+    recipe: Recipe,
+    config: Mapping[str, Any],
+    *,
+    cluster: ClusterResources | None = None,
+    is_embedded: bool = False,
+) -> Findings:
+    """All errors, warnings and notes of a config, whose missing keys take their defaults.
+
+    With `cluster`, also whether it has the GPUs; `is_embedded`, whether it runs such recipes.
+    """
+    found = checks.validate(recipe, config)
+    if found.ok:
+        values = checks.complete(recipe, config)
+        errors = tuple(e for rule in _JOB_RULES.get(recipe.package, ()) for e in rule(values))
+        found = replace(found, errors=found.errors + errors)
+        if found.ok and recipe.tree is not None:
+            found = skyrl_checks.examine(recipe, values, cluster=cluster)
+    refusal = embedded_refusal(recipe) if is_embedded else None
+    return replace(found, errors=(refusal, *found.errors)) if refusal else found
+
+
+def embedded_refusal(recipe: Recipe) -> Finding | None:
+    """Why the embedded cluster does not run a recipe; None if it does."""
+    if recipe.is_builtin_code:
+        return None
+    if recipe.package is Package.SKYRL:
+        lacks = "it has no GPUs, no vLLM and no SkyRL, and this recipe needs all three"
+    else:
+        lacks = "it runs Skydeck's own trainer only, since its jobs share this machine with Skydeck"
+    return Finding(
+        rule="embedded_cluster",
+        fields=("cluster",),
+        message=f"The embedded cluster cannot run {recipe.name}: {lacks}",
+        fix="connect a Ray cluster that has them, or render the job here and submit it yourself",
+    )
 
 
 def version_of(name: str) -> int:
@@ -59,10 +105,32 @@ def resolve(name: str, config: Mapping[str, Any]) -> dict[str, Value]:
     Raises `NotFound` for the recipe, `Invalid` with one problem for each field of each error.
     """
     recipe = get(name)
-    findings = checks.validate(recipe, config)
+    findings = validate(recipe, config)
     if not findings.ok:
         raise Invalid(f"the config does not fit {name}", problems(findings))
     return normal(checks.complete(recipe, config))
+
+
+def import_text(text: str) -> Imported:
+    """A config from a script, a command, overrides or a dump. Raises `Invalid`, `NotFound`."""
+    return parsing.parse(text, get)
+
+
+def diff(
+    before: tuple[Recipe, Mapping[str, Any]], after: tuple[Recipe, Mapping[str, Any]]
+) -> list[Change]:
+    """Where two configs differ once their recipes' defaults are filled in.
+
+    Values need not be valid, so that a config can be compared before it is mended.
+    """
+    return changes(_filled(*before), _filled(*after))
+
+
+def _filled(recipe: Recipe, config: Mapping[str, Any]) -> dict[str, Value]:
+    known = {key: value for key, value in config.items() if key not in recipe.fields()}
+    return {key: config.get(key, default) for key, default in recipe.defaults().items()} | dict(
+        sorted(known.items())
+    )
 
 
 def problems(findings: Findings) -> list[Problem]:
@@ -103,7 +171,7 @@ def flatten(values: Mapping[str, Any]) -> Iterator[tuple[str, float | None, str]
 
 def _leaves(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
     for key, value in values.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and value:
             yield from _leaves(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value

@@ -147,11 +147,12 @@ async def _admission(
     )
     like = [run for run in recent.items if run.config.recipe == recipe.name]
     findings = recipes.validate(recipe, launch_form.config_of(recipe, typed))
+    refusal = recipes.embedded_refusal(recipe)
     return AdmissionPart(
         cluster=await embedded_line(session),
         expected=launch_form.expected_time(recipe, typed, like),
         needs=recipe.needs,
-        warnings=[warning.message for warning in findings.warnings],
+        warnings=[each.message for each in ([refusal] if refusal else []) + [*findings.warnings]],
     )
 
 

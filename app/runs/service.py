@@ -18,6 +18,8 @@ from app.errors import Conflict, Invalid, NotFound, Problem
 from app.experiments import service as experiments
 from app.ids import new_id, new_slug
 from app.models import (
+    Cluster,
+    ClusterKind,
     Config,
     ConfigValue,
     DesiredStatus,
@@ -75,6 +77,7 @@ async def create(
     await launch_checks.check_texts(session, place, config.values)
     named = cluster and await clusters.get(session, cluster)
     target = named or await clusters.ensure_embedded(session)
+    _check_cluster(target, config)
     run = _new_run(experiment, config, actor=actor, name=name, tags=tags)
     run.cluster_id = target.id
     await launch_checks.check_launch(session, run, config, target)
@@ -324,6 +327,13 @@ async def _config_for(
     config = experiments.make_config(experiment, newest.recipe, values, version=None)
     session.add(config)
     return config
+
+
+def _check_cluster(cluster: Cluster, config: Config) -> None:
+    refusal = recipes.embedded_refusal(recipes.get(config.recipe))
+    if refusal is not None and cluster.kind is ClusterKind.EMBEDDED:
+        message = f"{refusal.message}: {refusal.fix}"
+        raise Invalid(message, [Problem("cluster", refusal.rule, message)])
 
 
 def _new_run(

@@ -1,5 +1,6 @@
 """Form fields as the templates need them: values as typed, with label, help and problem."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -45,9 +46,11 @@ def typed_values(form: FormData) -> dict[str, str]:
 
 
 def as_text(value: object) -> str:
-    """How a config value is shown in a control."""
+    """How a config value is shown in a control: lists and dicts in one line of JSON."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False)
     return "" if value is None else str(value)
 
 

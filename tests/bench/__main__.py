@@ -10,7 +10,7 @@ import sys
 
 import psutil
 
-BENCHMARKS = ("maze", "product", "trainer")
+BENCHMARKS = ("maze", "recipes", "product", "trainer")
 
 
 def main(names: list[str]) -> int:

@@ -32,7 +32,9 @@ def sign_in(link: str) -> httpx.Response:
     url, _, secret = link.strip().partition("?token=")
     with httpx.Client(trust_env=False) as browser:
         looked = browser.get(link.strip()).status_code
-        answer = browser.post(url, data={"token": secret}, headers={"Origin": url.rpartition("/")[0]})
+        answer = browser.post(
+            url, data={"token": secret}, headers={"Origin": url.rpartition("/")[0]}
+        )
     assert looked == (200 if answer.is_redirect else 401)
     return answer
 
