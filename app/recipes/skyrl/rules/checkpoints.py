@@ -63,8 +63,8 @@ def lora_cloud_ckpt(at: View, context: Context) -> Iterator[Flaw]:
     if is_fsdp_lora and is_cloud(path) and at.number(k.CKPT_EVERY) > 0:
         folder = _ckpt_folder(at, context)
         yield Flaw(
-            message=f"{k.CKPT_PATH} {path}: SkyRL cannot save LoRA adapters of FSDP to cloud "
-            "storage; the run stops at its first checkpoint",
+            message=f"{k.CKPT_PATH} {shown(path)}: SkyRL cannot save LoRA adapters of FSDP to "
+            "cloud storage; the run stops at its first checkpoint",
             fix=f"use a shared folder, such as {folder}, and copy checkpoints from there",
             fix_values={k.CKPT_PATH: folder},
         )
@@ -76,8 +76,8 @@ def ckpt_node_local(at: View, context: Context) -> Iterator[Flaw]:
     if at.number(k.CKPT_EVERY) > 0 and is_node_local(path, context.shared_paths):
         folder = _ckpt_folder(at, context)
         yield Flaw(
-            message=f"{k.CKPT_PATH} {path} lies on one node: it is lost with the node, and with "
-            "several nodes no checkpoint is whole",
+            message=f"{k.CKPT_PATH} {shown(path)} lies on one node: it is lost with the node, "
+            "and with several nodes no checkpoint is whole",
             fix=f"use a folder that all nodes share, such as {folder}",
             fix_values={k.CKPT_PATH: folder},
         )
@@ -95,7 +95,7 @@ def ckpt_shared(at: View, context: Context) -> Iterator[Flaw]:
         folder = _ckpt_folder(at, context)
         resumes = at.get(k.RESUME) == "latest"
         yield Flaw(
-            message=f"{k.CKPT_PATH} {path} is also that of {', '.join(users[:3])}: "
+            message=f"{k.CKPT_PATH} {shown(path)} is also that of {', '.join(users[:3])}: "
             + ("this run would go on from their checkpoints" if resumes else "they overwrite each")
             + (", whatever its config" if resumes else " other"),
             fix=f"use a folder of this run's own, such as {folder}",
@@ -109,8 +109,8 @@ def export_cloud(at: View, context: Context) -> Iterator[Flaw]:
     if is_cloud(path) and at.get(_DUMPS):
         folder = _run_folder(at, context)
         yield Flaw(
-            message=f"{k.EXPORT_PATH} {path}: SkyRL dumps evaluations only to local paths and "
-            "makes a folder named s3: on the node, so there is no solve rate",
+            message=f"{k.EXPORT_PATH} {shown(path)}: SkyRL dumps evaluations only to local paths "
+            "and makes a folder named s3: on the node, so there is no solve rate",
             fix=f"use a shared folder, such as {folder}",
             fix_values={k.EXPORT_PATH: folder},
         )
@@ -122,8 +122,8 @@ def export_node_local(at: View, context: Context) -> Iterator[Flaw]:
     if is_node_local(path, context.shared_paths):
         folder = _run_folder(at, context)
         yield Flaw(
-            message=f"{k.EXPORT_PATH} {path} lies on one node: adapters and evaluations are lost "
-            "with it",
+            message=f"{k.EXPORT_PATH} {shown(path)} lies on one node: adapters and evaluations "
+            "are lost with it",
             fix=f"use a folder that all nodes share, such as {folder}",
             fix_values={k.EXPORT_PATH: folder},
         )
@@ -176,14 +176,14 @@ def saves_at_epoch_end(at: View, context: Context) -> Iterator[Flaw]:
 def resume_loses_epoch(at: View, context: Context) -> Iterator[Flaw]:
     if context.resumes_safely or at.whole(k.CKPT_EVERY) <= 0:
         return
-    epoch, mode = steps_per_epoch(at, context), at.get(k.RESUME)
+    mode = at.get(k.RESUME)
+    epoch = None if context.train is None else steps_per_epoch(at, context)
     step = step_of(at.text(k.RESUME_PATH)) if mode == "from_path" else None
-    if mode != "latest" and (step is None or step % epoch):
+    if mode != "latest" and (step is None or epoch is None or step % epoch):
         return
-    where = f"step {step} is one" if step is not None else _share(at.whole(k.CKPT_EVERY), epoch)
     yield Flaw(
-        message=f"Resumed from a checkpoint at an epoch's end, SkyRL trains nothing for one epoch "
-        f"({epoch} steps) and says nothing; {where}",
+        message="Resumed from a checkpoint at an epoch's end, SkyRL trains nothing for one epoch "
+        f"and says nothing; {_which(at.whole(k.CKPT_EVERY), epoch, step)}",
         fix="launch with Skydeck's resume wrapper, which skips the exhausted loader",
     )
 
@@ -206,9 +206,13 @@ def _usual(at: View, context: Context) -> int:
     return max(1, context.train.rows // batch) if batch > 0 else _EVERY
 
 
-def _share(every: int, epoch: int) -> str:
+def _which(every: int, epoch: int | None, step: int | None) -> str:
+    if epoch is None:
+        return "how many steps an epoch has is not known"
+    if step is not None:
+        return f"step {step} is one, at {epoch} steps an epoch"
     if every % epoch == 0:
-        return "here every checkpoint is one"
+        return f"here every checkpoint is one, at {epoch} steps an epoch"
     return f"here that is the checkpoint of every {epoch} steps"
 
 

@@ -35,7 +35,7 @@ def eval_seeds_trained(_at: View, context: Context) -> Iterator[Flaw]:
         return
     if train.seeds is None or evaluation.seeds is None:
         return
-    both = len(set(evaluation.seeds).intersection(train.seeds))
+    both = _in_both(evaluation.seeds, train.seeds)
     if both:
         first = _after(evaluation)
         yield Flaw(
@@ -77,5 +77,14 @@ def turns_of(env_id: str, seeds: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _after(data: DataSet | None) -> int:
-    seeds: Sequence[int] = () if data is None or data.seeds is None else data.seeds
-    return max(seeds, default=-1) + 1
+    if data is None or not data.seeds:
+        return 0
+    seeds = data.seeds
+    return (max(seeds[0], seeds[-1]) if isinstance(seeds, range) else max(seeds)) + 1
+
+
+def _in_both(some: Sequence[int], others: Sequence[int]) -> int:
+    """How many are in both; ranges of ten million are not gone through."""
+    if isinstance(some, range) and isinstance(others, range) and some.step == others.step == 1:
+        return max(0, min(some.stop, others.stop) - max(some.start, others.start))
+    return len(set(some).intersection(others))

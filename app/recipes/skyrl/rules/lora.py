@@ -85,8 +85,8 @@ def lora_sync_local(at: View, context: Context) -> Iterator[Flaw]:
     if is_node_local(path, context.shared_paths):
         folder = _sync_folder(at, context)
         yield Flaw(
-            message=f"{k.SYNC_PATH} {path} lies on one of {at.whole(k.NODES)} nodes: engines on "
-            "the others do not see new adapters",
+            message=f"{k.SYNC_PATH} {shown(path)} lies on one of {at.whole(k.NODES)} nodes: "
+            "engines on the others do not see new adapters",
             fix=f"use a folder that all nodes share, such as {folder}",
             fix_values={k.SYNC_PATH: folder},
         )
@@ -103,8 +103,8 @@ def lora_sync_shared(at: View, context: Context) -> Iterator[Flaw]:
     if users and _syncs_adapters(at):
         folder = _sync_folder(at, context)
         yield Flaw(
-            message=f"{k.SYNC_PATH} {path} is also that of {', '.join(users[:3])}: each would "
-            "load the other's adapters",
+            message=f"{k.SYNC_PATH} {shown(path)} is also that of {', '.join(users[:3])}: each "
+            "would load the other's adapters",
             fix=f"use a folder of this run's own, such as {folder}",
             fix_values={k.SYNC_PATH: folder},
         )

@@ -6,7 +6,7 @@ from app.recipes.skyrl.rules import keys as k
 from app.recipes.skyrl.rules.context import Context
 from app.recipes.skyrl.rules.paths import is_node_local
 from app.recipes.skyrl.rules.registry import Flaw, Kind, rule
-from app.recipes.skyrl.rules.view import View
+from app.recipes.skyrl.rules.view import View, shown
 
 _UPDATES = k.name("trainer.update_epochs_per_batch")
 _LOG_PATH = k.name("trainer.log_path")
@@ -75,6 +75,6 @@ def small_mini_batch(at: View, _: Context) -> Iterator[Flaw]:
 def log_node_local(at: View, context: Context) -> Iterator[Flaw]:
     if is_node_local(at.text(_LOG_PATH), context.shared_paths):
         yield Flaw(
-            message=f"{_LOG_PATH} {at.text(_LOG_PATH)} lies on one node: errors of workers and "
-            "engines are written only there"
+            message=f"{_LOG_PATH} {shown(at.text(_LOG_PATH))} lies on one node: errors of "
+            "workers and engines are written only there"
         )

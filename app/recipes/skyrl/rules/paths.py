@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 CLOUD = ("s3://", "gs://", "gcs://")
 _NODE_LOCAL = ("/tmp", "/var", "/root", "/home", "/dev", "/run", "/scratch", "/local", "/opt")  # noqa: S108
 _STEP = re.compile(r"global_step_(\d{1,12})")
+_LONGEST_NAME = 80
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -41,7 +42,7 @@ def step_of(path: str) -> int | None:
 
 def free_folder(base: str, name: str, taken: Mapping[str, str] | Collection[str]) -> str:
     """A folder below `base` for `name` that is not among those taken."""
-    safe = _UNSAFE.sub("-", name).strip("-.") or "run"
+    safe = _UNSAFE.sub("-", name[:_LONGEST_NAME]).strip("-.") or "run"
     number = 1
     while True:
         folder = f"{base}/{safe}" + (f"-{number}" if number > 1 else "")

@@ -230,7 +230,7 @@ def _differing(at: View, values: Changes) -> Changes:
 def _words(values: Changes | None) -> str | None:
     if not values:
         return None
-    return "use " + " with ".join(f"{key} {shown(value)}" for key, value in values.items())
+    return f"use {k.listed([f'{key} {shown(value)}' for key, value in values.items()])}"
 
 
 def _divisors_near(world: int, size: int) -> list[int]:

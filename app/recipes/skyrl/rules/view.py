@@ -9,7 +9,7 @@ from typing import Any
 from app.recipes.numbers import find_number, find_whole_number
 from app.recipes.skyrl.tree import load_tree, shipped_versions
 
-_SHOWN = 60
+_SHOWN = 120
 _DIGITS = 40
 LARGEST = 10**12
 """Whole numbers beyond it are no sizes: rules of ours do not look at them."""

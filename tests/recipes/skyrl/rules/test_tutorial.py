@@ -1,5 +1,7 @@
 """The tutorial's own config: what a user is told of it, and in what words."""
 
+import time
+
 from app.maze.eval_sets import EASY_0_63_T15
 from app.recipes.model import Finding
 from app.recipes.skyrl.rules import Context, DataSet, check, skyrl_refuses
@@ -93,6 +95,20 @@ def test_eval_length_falls_back_to_the_class_default_too() -> None:
         "generator.eval_sampling_params.temperature": 0.0,
         "generator.eval_sampling_params.max_generate_length": 512,
     }
+
+
+def test_ten_million_rows_are_not_gone_through() -> None:
+    rows = 10_000_000
+    known = Context(
+        train=DataSet(rows=rows, seeds=range(rows)),
+        evaluation=DataSet(rows=rows, seeds=range(rows - 1, 2 * rows)),
+    )
+    started = time.process_time()
+    found = findings(parse(), known)
+    assert time.process_time() - started < 1
+    warning = next(each for each in found if each.rule == "trap.eval_seeds_trained")
+    assert warning.message.startswith("1 of the 10000001 mazes")
+    assert warning.fix == f"give the training rows seeds from {2 * rows} on"
 
 
 def _found(rule: str) -> Finding:
