@@ -125,10 +125,11 @@ class Client:
         recipe: str,
         config: Mapping[str, Any] | None = None,
         *,
+        project: str | None = None,
         hypothesis: str = "",
         tags: Sequence[str] = (),
     ) -> Json:
-        body = {"name": name, "recipe": recipe, "config": dict(config or {})}
+        body = {"name": name, "recipe": recipe, "config": dict(config or {}), "project": project}
         return self._create("/experiments", body | {"hypothesis": hypothesis, "tags": list(tags)})
 
     def create_run(
@@ -147,13 +148,15 @@ class Client:
         self,
         name: str,
         *,
+        project: str | None = None,
         experiment: str | None = None,
         config: Mapping[str, Any] | None = None,
         tags: Sequence[str] = (),
     ) -> Json:
         """A run that you execute yourself: `push` its metrics, then `finish` it."""
-        body = {"name": name, "experiment": experiment, "config": dict(config or {})}
-        return self._create("/runs/external", body | {"tags": list(tags)})
+        body: Json = {"name": name, "project": project, "experiment": experiment}
+        body |= {"config": dict(config or {}), "tags": list(tags)}
+        return self._create("/runs/external", body)
 
     def push(self, run_id: str, points: Iterable[Mapping[str, Any]]) -> int:
         """Stores points `{key, step, value, time?}`; returns how many were accepted."""

@@ -42,6 +42,9 @@ def submit(
         typer.Option("--set", metavar="KEY=VALUE", help="A config value; may be repeated."),
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the experiment and its run.")] = None,
+    project: Annotated[
+        str | None, typer.Option(help="Project that it goes into; by default the one you are in.")
+    ] = None,
     cluster: Annotated[str | None, typer.Option(help="Cluster to run on.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="A tag; may be repeated.")] = None,
     follow: Annotated[
@@ -60,6 +63,7 @@ def submit(
             name or plan.name,
             plan.recipe,
             plan.config,
+            project=project,
             hypothesis=plan.hypothesis,
             tags=[*plan.tags, *(tag or ())],
         )

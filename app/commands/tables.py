@@ -1,16 +1,22 @@
 """Runs as text for a terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
+from app.audit.service import Row as AuditRow
 from app.metrics.charts import HERO_KEY
-from app.models import User
+from app.models import AuditEntry, Project, User
+from app.projects.service import Member
 from app.secrets.service import Listed
 from app.users.service import TokenEntry
 
 _COLUMNS = ("ID", "STATUS", "STEP", "SOLVE RATE", "CREATED (UTC)", "NAME")
 _USER_COLUMNS = ("NAME", "ROLE", "CREATED (UTC)")
 _TOKEN_COLUMNS = ("ID", "BEGINS", "SCOPE", "PROJECT", "USER", "EXPIRES (UTC)", "USED (UTC)", "NAME")
+_AUDIT_COLUMNS = ("WHEN (UTC)", "WHO", "FROM", "ACTION", "OUTCOME", "OBJECT")
+_PROJECT_COLUMNS = ("ID", "MEMBERS", "RUNS", "CREATED (UTC)", "NAME")
+_MEMBER_COLUMNS = ("NAME", "ROLE", "SINCE (UTC)")
 _SECRET_COLUMNS = ("NAME", "SET BY", "CHANGED (UTC)", "LAST USED (UTC)", "CONFIGS")
 
 
@@ -37,6 +43,29 @@ def secrets_table(secrets: Sequence[Listed]) -> str:
         for each in secrets
     ]
     return _table([_SECRET_COLUMNS, *rows])
+
+
+def audit_table(rows: Sequence[AuditRow]) -> str:
+    """One line an entry of the audit log under a line of titles."""
+    return _table([_AUDIT_COLUMNS, *(_audit_row(entry) for entry, _ in rows)])
+
+
+def projects_table(projects: Sequence[Project], counts: Mapping[UUID, tuple[int, int]]) -> str:
+    """One line a project under a line of titles; `counts` are members and runs by id."""
+    rows = [
+        (row.slug, *map(str, counts[row.id]), _time(row.created_at.isoformat()), row.name)
+        for row in projects
+    ]
+    return _table([_PROJECT_COLUMNS, *rows])
+
+
+def members_table(members: Sequence[Member]) -> str:
+    """One line a member under a line of titles."""
+    rows = [
+        (each.name, each.role + (", disabled" if each.is_disabled else ""), _time(str(each.since)))
+        for each in members
+    ]
+    return _table([_MEMBER_COLUMNS, *rows])
 
 
 def tokens_table(tokens: Sequence[TokenEntry]) -> str:
@@ -82,6 +111,12 @@ def _user_row(user: User) -> tuple[str, ...]:
     role = "administrator" if user.is_admin else "member"
     shown = role if user.disabled_at is None else f"{role}, disabled"
     return user.name, shown, _time(user.created_at.isoformat())
+
+
+def _audit_row(entry: AuditEntry) -> tuple[str, ...]:
+    thing = f"{entry.object_kind} {entry.object_slug}"
+    at = _time(entry.at.isoformat())
+    return at, entry.actor, entry.address or "-", entry.action, entry.outcome.value, thing
 
 
 def _token_row(entry: TokenEntry) -> tuple[str, ...]:

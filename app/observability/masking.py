@@ -22,7 +22,7 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         re.compile(
             r"(?i)((?:proxy-)?authorization|set-cookie|cookie|x-api-key|x-amz-security-token)"
-            r"(['\"]?\s*[:=,]\s*b?['\"]?)[^'\"\r\n]+"
+            r"(['\"]?\s*[:=,]\s*(?:b(?=['\"]))?['\"]?)[^'\"\r\n]+"
         ),
         r"\1\2***",
     ),

@@ -45,6 +45,7 @@ async def test_the_name_is_asked_for_and_the_address_connected_to(
     dns = FakeDns({"api.test": [["127.0.0.1"]]})
     answer = await connect(dns=dns).get(f"http://api.test:{server.port}/v1?a=b")
     assert answer.text == "hello"
+    assert answer.extensions.keys() == {"http_version", "reason_phrase"}
     assert server.heads[0].startswith("GET /v1?a=b HTTP/1.1\r\n")
     assert f"\r\nhost: api.test:{server.port}\r\n" in server.heads[0].lower()
     assert dns.asked == ["api.test"]

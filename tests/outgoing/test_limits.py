@@ -24,6 +24,17 @@ async def test_a_body_up_to_the_limit(server: Server, connect: Connect) -> None:
         await client.get(f"http://api.test:{server.port}/not")
 
 
+async def test_a_length_beyond_the_limit_is_not_waited_for(
+    server: Server, connect: Connect
+) -> None:
+    server.answers["/"] = raw(b"HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\n")
+    client = connect(limits=SMALL)
+    with pytest.raises(AnswerTooLarge):
+        await client.get(f"http://api.test:{server.port}/")
+    head = await client.head(f"http://api.test:{server.port}/")
+    assert head.headers["content-length"] == "5000"
+
+
 @pytest.mark.parametrize("encoding", ["", "gzip"])
 async def test_an_endless_body(server: Server, connect: Connect, encoding: str) -> None:
     server.answers["/"] = endless(
@@ -49,6 +60,12 @@ async def test_a_packed_body(server: Server, connect: Connect) -> None:
     assert "accept-encoding: gzip\r\n" in server.heads[0].lower()
 
 
+async def test_what_follows_the_packed_body_is_dropped(server: Server, connect: Connect) -> None:
+    body = gzip.compress(b"hello") + gzip.compress(b" and more")
+    server.answers["/"] = plain(body, content_encoding="gzip")
+    assert (await connect().get(f"http://api.test:{server.port}/")).text == "hello"
+
+
 async def test_a_bomb_takes_no_memory(server: Server, connect: Connect) -> None:
     packer = zlib.compressobj(9, wbits=31)
     bomb = b"".join(packer.compress(b"\0" * 1_000_000) for _ in range(200)) + packer.flush()
@@ -69,7 +86,7 @@ async def test_a_packing_that_was_not_asked_for(
     server: Server, connect: Connect, encoding: str
 ) -> None:
     server.answers["/"] = plain(b"x", content_encoding=encoding)
-    with pytest.raises(AnswerUnreadable):
+    with pytest.raises(AnswerUnreadable, match="not asked for"):
         await connect().get(f"http://api.test:{server.port}/")
 
 

@@ -46,6 +46,13 @@ def test_plain_http_needs_a_rule() -> None:
     assert isinstance(refusal("http://a.example", ["8.8.8.8"]), PlainHttpRefused)
     assert refusal("http://a.example", ["8.8.8.8"], "a.example") is None
     assert refusal("http://a.example", ["8.8.8.8"], "8.8.8.0/24") is None
+    half = refusal("http://a.example", ["8.8.8.8", "9.9.9.9"], "8.8.8.0/24")
+    assert isinstance(half, PlainHttpRefused)
+
+
+def test_a_wide_network_opens_nothing_that_is_never_called() -> None:
+    for address in ("192.0.2.1", "192.0.0.8", "192.88.99.1"):
+        assert isinstance(refusal("http://a.example", [address], "192.0.0.0/8"), HostRefused)
 
 
 @pytest.mark.parametrize("port", [22, 25, 8, 6379, 6667, 11211])

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.clusters import service as clusters
 from app.models import Cluster, ClusterStatus, Run
 from app.runs import service as runs
 
@@ -27,7 +28,9 @@ async def find_wait(session: AsyncSession, run: Run) -> Wait | None:
     cluster = (await session.scalars(query)).one()
     position = await runs.queue_position(session, run)
     assert position is not None
-    if cluster.status is not ClusterStatus.READY:
+    if clusters.is_off(cluster):
+        what = f"cluster {cluster.name}, which is off ({cluster.message})"
+    elif cluster.status is not ClusterStatus.READY:
         what = f"cluster {cluster.name} to be ready (it is {cluster.status})"
     elif position > cluster.max_running_runs:
         what = f"{'1 run' if position == 2 else f'{position - 1} runs'} before it"
