@@ -85,6 +85,12 @@ def is_off(cluster: Cluster) -> bool:
     return is_stopped and cluster.due_at is None
 
 
+def gpus_by_node(cluster: Cluster) -> tuple[int, ...]:
+    """GPUs of each node that was alive when last looked at; empty while none was seen."""
+    nodes = [node for node in cluster.details.get("nodes", []) if node.get("is_alive", True)]
+    return tuple(int(node.get("gpu_count") or 0) for node in nodes)
+
+
 async def list_workers(session: AsyncSession) -> Sequence[Worker]:
     """Workers that were alive within the last half minute; none means that nothing moves."""
     return await repository.workers_seen_since(session, utcnow() - _WORKER_SILENCE)

@@ -81,11 +81,8 @@ async def diff_configs(body: DiffBody, _caller: Reader) -> DiffAnswer:
 
 def _resources(cluster: Cluster) -> service.ClusterResources | None:
     """GPUs by node as last observed; None while none were."""
-    nodes = [node for node in cluster.details.get("nodes", []) if node.get("is_alive", True)]
-    if not nodes:
-        return None
-    gpus = tuple(int(node.get("gpu_count") or 0) for node in nodes)
-    return service.ClusterResources(name=cluster.name, gpus_by_node=gpus)
+    gpus = clusters.gpus_by_node(cluster)
+    return service.ClusterResources(name=cluster.name, gpus_by_node=gpus) if gpus else None
 
 
 def _readable(caller: Principal) -> list[UUID] | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.errors import Invalid, NotFound, Problem
-from app.recipes import job_rules, skyrl_checks
+from app.recipes import job_rules, skyrl_checks, yaml_text
 from app.recipes import parse as parsing
 from app.recipes import render as rendering
 from app.recipes import validate as checks
@@ -18,30 +18,43 @@ from app.recipes.model import Finding, Findings, Package, Recipe, Value
 from app.recipes.numbers import find_whole_number, is_finite
 from app.recipes.parse import Imported
 from app.recipes.skyrl.rules.context import ClusterResources
+from app.recipes.skyrl.tree import Key
+from app.recipes.texts import UnreadableError, read_any
+from app.recipes.yaml_text import Document
 
 __all__ = [
     "SECRETS",
     "ClusterResources",
+    "Document",
+    "Key",
+    "UnreadableError",
+    "change_document",
     "diff",
     "embedded_refusal",
+    "find_key",
+    "find_keys",
     "find_whole_number",
     "flatten",
     "get",
+    "gpus_by_part",
     "import_text",
     "list_all",
     "problems",
+    "read_document",
     "read_texts",
     "render",
     "resolve",
     "secret_names",
     "validate",
     "version_of",
+    "write_document",
 ]
 
 _RECIPES = {recipe.name: with_common(recipe) for recipe in (EMBEDDED_MAZE_GRPO, *load_all())}
 _JOB_RULES = {Package.SKYRL: job_rules.SKYRL_RULES, Package.COMMAND: job_rules.COMMAND_RULES}
 _FLAT_TEXT_LENGTH = 500
 _KEY_LENGTH = 300
+_KEYS_LOOKED_AT, _KEYS_OFFERED = 120, 20
 
 
 def list_all() -> list[Recipe]:
@@ -79,17 +92,14 @@ def validate(
 
 
 def embedded_refusal(recipe: Recipe) -> Finding | None:
-    """Why the embedded cluster does not run a recipe; None if it does."""
-    if recipe.is_builtin_code:
+    """Why the embedded cluster cannot run a recipe, whoever allows it; None if it can."""
+    if recipe.package is not Package.SKYRL:
         return None
-    if recipe.package is Package.SKYRL:
-        lacks = "it has no GPUs, no vLLM and no SkyRL, and this recipe needs all three"
-    else:
-        lacks = "it runs Skydeck's own trainer only, since its jobs share this machine with Skydeck"
     return Finding(
         rule="embedded_cluster",
         fields=("cluster",),
-        message=f"The embedded cluster cannot run {recipe.name}: {lacks}",
+        message=f"The embedded cluster cannot run {recipe.name}: it has no GPUs, no vLLM and no "
+        "SkyRL, and this recipe needs all three",
         fix="connect a Ray cluster that has them, or render the job here and submit it yourself",
     )
 
@@ -147,12 +157,69 @@ def render(recipe: Recipe, values: Mapping[str, Value]) -> rendering.Rendered:
 
 
 def read_texts(recipe: Recipe, texts: Mapping[str, str]) -> dict[str, Any]:
-    """A config from what was typed into a form; a text that is no value stays for `validate`."""
+    """A config from what was typed into a form; a text that is no value stays for `validate`.
+
+    Keys beyond the form are read as YAML where the recipe takes such keys.
+    """
     fields = recipe.fields()
     return {
-        key: checks.read_text(fields[key], text) if key in fields else text
+        key: checks.read_text(fields[key], text)
+        if key in fields
+        else text
+        if recipe.tree is None
+        else read_any(text)
         for key, text in texts.items()
     }
+
+
+def read_document(recipe: Recipe, text: str) -> Document:
+    """A config from YAML text, with the place of each key. Raises `UnreadableError`."""
+    return yaml_text.read(text, lambda path: _is_value(recipe, path))
+
+
+def write_document(
+    recipe: Recipe, values: Mapping[str, Any], *, remarks: tuple[str, ...] = ()
+) -> str:
+    """A config as YAML text, which `read_document` reads as the same."""
+    return yaml_text.write(recipe, values, remarks=remarks)
+
+
+def change_document(recipe: Recipe, text: str, values: Mapping[str, Any]) -> str:
+    """The YAML text with these values in place; comments of lines that stay are kept."""
+    return yaml_text.change(text, recipe, values, lambda path: _is_value(recipe, path))
+
+
+def gpus_by_part(recipe: Recipe, config: Mapping[str, Any]) -> dict[str, int] | None:
+    """GPUs that a run asks for, by what they are for; None where the values do not tell."""
+    if checks.validate(recipe, config).errors:
+        return None
+    values = checks.complete(recipe, config)
+    if recipe.package is Package.COMMAND:
+        return {"the command": values["job.gpus"]} if values["job.gpus"] else {}
+    return {} if recipe.tree is None else skyrl_checks.gpus_by_part(recipe, values)
+
+
+def find_keys(recipe: Recipe, typed: str) -> list[Key]:
+    """Keys beyond the form that begin with, or contain, what was typed; at most 20."""
+    if recipe.tree is None:
+        return []
+    fields = recipe.fields()
+    found = skyrl_checks.tree_of(recipe.tree).complete(typed, limit=_KEYS_LOOKED_AT)
+    return [key for key in found if key.key not in fields][:_KEYS_OFFERED]
+
+
+def find_key(recipe: Recipe, key: str) -> Key | None:
+    """What SkyRL says of a key; None where it has none, or the recipe is none of SkyRL's."""
+    return None if recipe.tree is None else skyrl_checks.tree_of(recipe.tree).find(key)
+
+
+def _is_value(recipe: Recipe, path: str) -> bool:
+    if path in recipe.fields():
+        return True
+    if recipe.tree is None:
+        return False
+    tree = skyrl_checks.tree_of(recipe.tree)
+    return tree.find(path) is not None and not tree.is_group(path)
 
 
 def flatten(values: Mapping[str, Any]) -> Iterator[tuple[str, float | None, str]]:

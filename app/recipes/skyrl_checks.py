@@ -5,10 +5,11 @@ from functools import cache
 from typing import Any
 
 from app.recipes import skyrl_job
-from app.recipes.model import Finding, Findings, Recipe, Value
+from app.recipes.model import Finding, Findings, Recipe
 from app.recipes.skyrl.overrides import Parsed, check_values
-from app.recipes.skyrl.rules import check
+from app.recipes.skyrl.rules import check, placement
 from app.recipes.skyrl.rules.context import ClusterResources, Context, DataSet
+from app.recipes.skyrl.rules.view import Unfit, View
 from app.recipes.skyrl.tree import KeyTree, load_tree
 
 _RUN_FOLDER = "/shared/runs/{run_id}"
@@ -42,20 +43,13 @@ def parse(recipe: Recipe, values: Mapping[str, Any]) -> Parsed:
     return check_values(skyrl_job.overrides(recipe, values), tree_of(recipe.tree))
 
 
-def gpus_needed(values: Mapping[str, Value]) -> int:
-    """GPUs of the policy's placement, which the engines share or need besides it."""
-    policy = _number(values, "trainer.placement.policy_num_nodes") * _number(
-        values, "trainer.placement.policy_num_gpus_per_node"
-    )
-    if values.get("trainer.placement.colocate_all", True):
-        return policy
-    engines = _number(values, "generator.inference_engine.num_engines")
-    return policy + engines * _number(values, "generator.inference_engine.tensor_parallel_size")
-
-
-def _number(values: Mapping[str, Value], key: str) -> int:
-    found = values.get(key, 1)
-    return found if isinstance(found, int) else 1
+def gpus_by_part(recipe: Recipe, values: Mapping[str, Any]) -> dict[str, int] | None:
+    """GPUs that a run asks for, by what they are for; None where the values do not tell."""
+    parsed = parse(recipe, values)
+    try:
+        return None if parsed.problems else placement.gpus_by_part(View(parsed.full))
+    except Unfit:
+        return None
 
 
 def _context(
