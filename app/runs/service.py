@@ -64,16 +64,18 @@ async def create(
     overrides: Mapping[str, Any] | None = None,
     name: str | None = None,
     tags: Sequence[str] = (),
+    version: int | None = None,
 ) -> Run:
-    """Queues a run of the experiment's newest config.
+    """Queues a run of a version of the experiment's config, the newest unless told otherwise.
 
     `overrides` make an immutable config of this run only. Raises `Invalid` for values the
     recipe or the cluster refuses and for secrets that are not there, `Conflict` if the experiment
-    has no config, `NotFound` for the cluster.
+    has no config or is archived, `NotFound` for the cluster and the version.
     """
+    experiments.require_open(experiment)
     place = experiment.project_id
     await launch_checks.check_texts(session, place, overrides or {}, name=name, tags=tags)
-    config = await _config_for(session, experiment, overrides or {})
+    config = await _config_for(session, experiment, overrides or {}, version=version, actor=actor)
     await launch_checks.check_texts(session, place, config.values)
     named = cluster and await clusters.get(session, cluster)
     target = named or await clusters.ensure_embedded(session)
@@ -107,6 +109,7 @@ async def create_external(
         recipe_version=1,
         digest=experiments.digest(EXTERNAL_RECIPE, 1, config or {}),
         values=dict(config or {}),
+        created_by=actor.name,
         created_at=utcnow(),
     )
     session.add(frozen)
@@ -316,15 +319,22 @@ async def restore(session: AsyncSession, run: Run, *, actor: Actor) -> Run:
 
 
 async def _config_for(
-    session: AsyncSession, experiment: Experiment, overrides: Mapping[str, Any]
+    session: AsyncSession,
+    experiment: Experiment,
+    overrides: Mapping[str, Any],
+    *,
+    version: int | None,
+    actor: Actor,
 ) -> Config:
-    newest = await experiments.newest_config(session, experiment)
-    if newest is None:
+    if version is None and await experiments.newest_config(session, experiment) is None:
         raise Conflict(f"experiment {experiment.slug} has no config to run: its runs are external")
+    base = await experiments.get_version(session, experiment, version)
     if not overrides:
-        return newest
-    values = recipes.resolve(newest.recipe, {**newest.values, **overrides})
-    config = experiments.make_config(experiment, newest.recipe, values, version=None)
+        return base
+    values = recipes.resolve(base.recipe, {**base.values, **overrides})
+    config = experiments.make_config(
+        experiment, base.recipe, values, version=None, base_version=base.version, actor=actor
+    )
     session.add(config)
     return config
 
