@@ -62,28 +62,33 @@ async def create(
     actor: Actor,
     cluster: str | None = None,
     overrides: Mapping[str, Any] | None = None,
+    config: Mapping[str, Any] | None = None,
     name: str | None = None,
     tags: Sequence[str] = (),
     version: int | None = None,
 ) -> Run:
     """Queues a run of a version of the experiment's config, the newest unless told otherwise.
 
-    `overrides` make an immutable config of this run only. Raises `Invalid` for values the
-    recipe or the cluster refuses and for secrets that are not there, `Conflict` if the experiment
+    `overrides` make an immutable config of this run only; so does `config`, which stands for all
+    values and not only for those that differ. Raises `Invalid` for values the recipe or the cluster refuses and for secrets that are not there, `Conflict` if the experiment
     has no config or is archived, `NotFound` for the cluster and the version.
     """
     experiments.require_open(experiment)
     place = experiment.project_id
-    await launch_checks.check_texts(session, place, overrides or {}, name=name, tags=tags)
-    config = await _config_for(session, experiment, overrides or {}, version=version, actor=actor)
-    await launch_checks.check_texts(session, place, config.values)
+    given = config if config is not None else overrides or {}
+    await launch_checks.check_texts(session, place, given, name=name, tags=tags)
+    base = await _base(session, experiment, version)
+    is_whole = config is not None
+    frozen = _config_for(experiment, base, given, is_whole=is_whole, actor=actor)
+    session.add(frozen)
+    await launch_checks.check_texts(session, place, frozen.values)
     named = cluster and await clusters.get(session, cluster)
     target = named or await clusters.ensure_embedded(session)
     _check_cluster(target, config)
-    run = _new_run(experiment, config, actor=actor, name=name, tags=tags)
+    run = _new_run(experiment, frozen, actor=actor, name=name, tags=tags)
     run.cluster_id = target.id
-    await launch_checks.check_launch(session, run, config, target)
-    return await _store(session, run, config, actor)
+    await launch_checks.check_launch(session, run, frozen, target)
+    return await _store(session, run, frozen, actor)
 
 
 async def create_external(
@@ -318,25 +323,29 @@ async def restore(session: AsyncSession, run: Run, *, actor: Actor) -> Run:
     return run
 
 
-async def _config_for(
-    session: AsyncSession,
-    experiment: Experiment,
-    overrides: Mapping[str, Any],
-    *,
-    version: int | None,
-    actor: Actor,
-) -> Config:
+async def _base(session: AsyncSession, experiment: Experiment, version: int | None) -> Config:
     if version is None and await experiments.newest_config(session, experiment) is None:
         raise Conflict(f"experiment {experiment.slug} has no config to run: its runs are external")
-    base = await experiments.get_version(session, experiment, version)
-    if not overrides:
+    return await experiments.get_version(session, experiment, version)
+
+
+def _config_for(
+    experiment: Experiment,
+    base: Config,
+    given: Mapping[str, Any],
+    *,
+    is_whole: bool,
+    actor: Actor,
+) -> Config:
+    """The version itself, or a config of one run where its values are others."""
+    if not given and not is_whole:
         return base
-    values = recipes.resolve(base.recipe, {**base.values, **overrides})
-    config = experiments.make_config(
+    values = recipes.resolve(base.recipe, given if is_whole else {**base.values, **given})
+    if is_whole and values == base.values:
+        return base
+    return experiments.make_config(
         experiment, base.recipe, values, version=None, base_version=base.version, actor=actor
     )
-    session.add(config)
-    return config
 
 
 def _check_cluster(cluster: Cluster, config: Config) -> None:
