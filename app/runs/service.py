@@ -70,8 +70,9 @@ async def create(
     """Queues a run of a version of the experiment's config, the newest unless told otherwise.
 
     `overrides` make an immutable config of this run only; so does `config`, which stands for all
-    values and not only for those that differ. Raises `Invalid` for values the recipe or the cluster refuses and for secrets that are not there, `Conflict` if the experiment
-    has no config or is archived, `NotFound` for the cluster and the version.
+    values and not only for those that differ. Raises `Invalid` for values the recipe or the cluster
+    refuses and for secrets that are not there, `Conflict` if the experiment has no config or is
+    archived, `NotFound` for the cluster and the version.
     """
     experiments.require_open(experiment)
     place = experiment.project_id
@@ -84,7 +85,7 @@ async def create(
     await launch_checks.check_texts(session, place, frozen.values)
     named = cluster and await clusters.get(session, cluster)
     target = named or await clusters.ensure_embedded(session)
-    _check_cluster(target, config)
+    _check_cluster(target, frozen)
     run = _new_run(experiment, frozen, actor=actor, name=name, tags=tags)
     run.cluster_id = target.id
     await launch_checks.check_launch(session, run, frozen, target)
