@@ -16,6 +16,7 @@ from app.models.run import (
     RunStatus,
 )
 from app.models.security import AllowedHost, AuditEntry, AuditOutcome, Secret, ShareLink
+from app.models.sweep import Sweep, SweepKind
 from app.models.user import (
     ApiToken,
     Invite,
@@ -59,6 +60,8 @@ __all__ = [
     "ShareLink",
     "SignInFailure",
     "SignInLink",
+    "Sweep",
+    "SweepKind",
     "TrainingEvaluation",
     "User",
     "UserSession",
