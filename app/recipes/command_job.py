@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.recipes import job_files, shell, skyrl_job
+from app.recipes import shell, skyrl_job
 from app.recipes.model import Recipe
 
 _HEAD = """\
@@ -19,8 +19,8 @@ export SKYDECK_RUN_DIR="${{SKYDECK_RUN_DIR:-/shared/runs/$SKYDECK_RUN_ID}}"
 """
 _HERE = 'here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)\n'
 _ENTER_CODE = """\
-cd -- "$here/code"
-export PYTHONPATH="$here/code${PYTHONPATH:+:$PYTHONPATH}"
+cd -- {folder}
+export PYTHONPATH="$PWD${{PYTHONPATH:+:$PYTHONPATH}}"
 """
 
 
@@ -30,7 +30,7 @@ def script(recipe: Recipe, values: Mapping[str, Any]) -> str:
     parts = (
         _HEAD.format(name=recipe.name, version=recipe.version),
         shell.exports(values["job.environment"]),
-        _code(source, values["job.excludes"]) if source else "",
+        _code(values) if source else "",
         shell.run_each(values["job.setup_commands"]),
         f"exec bash -c {shell.word(values['job.entrypoint'])}\n",
     )
@@ -39,9 +39,9 @@ def script(recipe: Recipe, values: Mapping[str, Any]) -> str:
 
 def companions(values: Mapping[str, Any]) -> dict[str, str]:
     """The programs that the script of these values calls, by file name."""
-    name = "get_code.py"
-    return {name: job_files.read(f"skyrl/{name}")} if values["job.working_dir"] else {}
+    return skyrl_job.code_program(values)
 
 
-def _code(source: str, excludes: list[str]) -> str:
-    return _HERE + skyrl_job.get_code(source, excludes) + _ENTER_CODE
+def _code(values: Mapping[str, Any]) -> str:
+    folder = skyrl_job.code_folder(values)
+    return _HERE + skyrl_job.get_code(values) + _ENTER_CODE.format(folder=f'"{folder}"')

@@ -4,34 +4,37 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from app.recipes.common import secret_names
 from app.recipes.model import RUN_ID, Finding
+from app.recipes.sources import BadSource, parse_source
+from app.recipes.variables import name_problem
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 _REVISION = re.compile(r"[A-Za-z0-9][\w./-]*", re.ASCII)
 _FOLDER = re.compile(r"[\w.-]+(/[\w.-]+)*/?", re.ASCII)
-_GIT = re.compile(r"(https://|ssh://|git@)[^\s@][^\s]*@[0-9a-f]{40}")
-_S3_ZIP = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/\S+\.zip")
 _S3 = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/\S*)?")
-_UPLOAD = re.compile(r"upload:[0-9a-f]{64}")
 _LONGEST = 20_000
-# What Skydeck, Ray and the script set themselves.
-_RESERVED = ("SKYDECK_", "RAY_")
+_MOST_ENTRIES = 200
+_MOST_CHARACTERS = 100_000
 _PATHS = ("trainer.ckpt_path", "trainer.export_path", "trainer.policy.model.lora.lora_sync_path")
 
 
 def environment(values: Mapping[str, Any]) -> Iterator[Finding]:
-    """Names that a shell takes and that are ours to give, with texts as values."""
+    """Names that a shell takes and that are a config's to give, with texts as values."""
     key = "job.environment"
+    secrets = secret_names(values)
     for name, value in values[key].items():
-        if not _NAME.fullmatch(name):
-            yield _found("variable_name", key, f"{name!r} is no name of an environment variable")
-        elif name.startswith(_RESERVED):
-            yield _found("variable_name", key, f"{name} is set by Skydeck or Ray themselves")
+        problem = name_problem(name)
+        if problem:
+            yield _found("variable_name", key, problem)
+        elif name in secrets:
+            yield _found("variable_name", key, f"{name} is given by the secret of that name")
         elif not isinstance(value, str) or not _is_text(value):
             message = f"The variable {name} must be a text of at most {_LONGEST:,} characters"
             fix = f'"{value}"' if isinstance(value, bool | int | float) else None
             yield _found("variable_value", key, message, fix and f"write {fix.lower()} in quotes")
+    pairs = [f"{name}={value}" for name, value in values[key].items()]
+    yield from _amount(key, "Environment variables", pairs)
 
 
 def texts(values: Mapping[str, Any]) -> Iterator[Finding]:
@@ -45,7 +48,12 @@ def texts(values: Mapping[str, Any]) -> Iterator[Finding]:
     ):
         for place, text in enumerate(values.get(key, ()), start=1):
             if not isinstance(text, str) or not text.strip() or not _is_text(text):
-                yield _found("list_of_texts", key, f"Entry {place} of {key} must be a text")
+                message = (
+                    f"Entry {place} of {key} must be a text of at most {_LONGEST:,} characters"
+                )
+                yield _found("list_of_texts", key, message)
+    for key, label in (("job.setup_commands", "Set-up commands"), ("job.excludes", "Excludes")):
+        yield from _amount(key, label, values[key])
 
 
 def patterns(values: Mapping[str, Any]) -> Iterator[Finding]:
@@ -69,16 +77,11 @@ def command(values: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def code(values: Mapping[str, Any]) -> Iterator[Finding]:
-    """Your code is named by what cannot change: a commit, a digest, or an object on S3."""
-    key, source = "job.working_dir", values["job.working_dir"]
-    if not source or any(p.fullmatch(source) for p in (_GIT, _S3_ZIP, _UPLOAD)):
-        return
-    if source.startswith(("https://", "ssh://", "git@")):
-        message = "Your code must name its commit, all 40 digits of it"
-        yield _found("code", key, message, "write https://host/repository@commit")
-    else:
-        message = "Your code must be a git URL with a commit, an s3:// zip, or upload:DIGEST"
-        yield _found("code", key, message, "upload a zip, or name a commit")
+    """Your code is named by what cannot change, and without a password."""
+    try:
+        parse_source(values["job.working_dir"])
+    except BadSource as error:
+        yield _found("code", "job.working_dir", error.message, error.fix)
 
 
 def model(values: Mapping[str, Any]) -> Iterator[Finding]:
@@ -153,6 +156,14 @@ def places(values: Mapping[str, Any]) -> Iterator[Finding]:
 
 def _found(rule: str, key: str, message: str, fix: str | None = None) -> Finding:
     return Finding(rule=rule, fields=(key,), message=message, fix=fix)
+
+
+def _amount(key: str, label: str, texts: list[Any]) -> Iterator[Finding]:
+    """All of them go into one script, and into the environment of one process."""
+    characters = sum(len(text) for text in texts if isinstance(text, str))
+    if len(texts) > _MOST_ENTRIES or characters > _MOST_CHARACTERS:
+        message = f"{label}: at most {_MOST_ENTRIES}, with {_MOST_CHARACTERS:,} characters in all"
+        yield _found("amount", key, message, "put them into a script in your code")
 
 
 def _is_text(text: str) -> bool:

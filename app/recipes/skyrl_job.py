@@ -6,6 +6,7 @@ from typing import Any
 from app.recipes import job_files, shell
 from app.recipes.model import JOB, Recipe
 from app.recipes.skyrl.values import render_override
+from app.recipes.sources import uploaded_digest
 
 _TRAIN, _DATA, _COPY, _CODE = "train.py", "write_dataset.py", "copy_to_s3.py", "get_code.py"
 _HEAD = """\
@@ -72,7 +73,7 @@ def script(recipe: Recipe, values: Mapping[str, Any]) -> str:
             head,
             shell.exports(values["job.environment"]),
             shell.run_each(values["job.setup_commands"]),
-            _get_code(values),
+            get_code(values),
             _download(values),
             _write_data(values),
             _pythonpath(values),
@@ -87,8 +88,7 @@ def companions(values: Mapping[str, Any]) -> dict[str, str]:
     names = [_TRAIN]
     names += [_DATA] if values["job.make_data"] else []
     names += [_COPY] if values["job.s3_copy"] else []
-    names += [_CODE] if values["job.working_dir"] else []
-    return {name: job_files.read(f"skyrl/{name}") for name in names}
+    return {name: job_files.read(f"skyrl/{name}") for name in names} | code_program(values)
 
 
 def overrides(recipe: Recipe, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -102,20 +102,31 @@ def overrides(recipe: Recipe, values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _get_code(values: Mapping[str, Any]) -> str:
-    source = values["job.working_dir"]
-    if not source:
-        return ""
-    return get_code(source, values["job.excludes"])
-
-
-def get_code(source: str, excludes: list[str]) -> str:
-    """Lines that put the user's code into the folder `code` beside the script."""
-    options = [shell.word(f"--exclude={pattern}") for pattern in excludes]
-    target = '--into="$here/code"'
-    return shell.command(
-        "python", f'"$here/{_CODE}"', shell.word(f"--source={source}"), target, *options
+def code_program(values: Mapping[str, Any]) -> dict[str, str]:
+    """The program that fetches the user's code, if the job has to."""
+    is_fetched = (
+        bool(values["job.working_dir"]) and uploaded_digest(values["job.working_dir"]) is None
     )
+    return {_CODE: job_files.read(f"skyrl/{_CODE}")} if is_fetched else {}
+
+
+def code_folder(values: Mapping[str, Any]) -> str:
+    """Where the user's code lies when the script runs, for double quotes of bash.
+
+    An uploaded zip is unpacked beside the script, so that Ray gives it to every node; code that the
+    job itself fetches has a folder of its own there.
+    """
+    return "$here" if uploaded_digest(values["job.working_dir"]) else "$here/code"
+
+
+def get_code(values: Mapping[str, Any]) -> str:
+    """Lines that fetch the user's code into its folder, where that is not there by itself."""
+    if not code_program(values):
+        return ""
+    options = [shell.word(f"--exclude={pattern}") for pattern in values["job.excludes"]]
+    source = shell.word(f"--source={values['job.working_dir']}")
+    target = f'--into="{code_folder(values)}"'
+    return shell.command("python", f'"$here/{_CODE}"', source, target, *options)
 
 
 def _download(values: Mapping[str, Any]) -> str:
@@ -154,7 +165,7 @@ def _write(values: Mapping[str, Any], key: str, rows: int, seeds: list[str]) -> 
 
 
 def _pythonpath(values: Mapping[str, Any]) -> str:
-    code = ":$here/code" if values["job.working_dir"] else ""
+    code = f":{code_folder(values)}" if values["job.working_dir"] else ""
     return _PYTHONPATH.format(folder=shell.word(values["job.skyrl_dir"]), code=code)
 
 

@@ -21,6 +21,14 @@ def rules(recipe_name: str, config: dict[str, Any]) -> set[str]:
         ({"job.environment": {"1A": "1"}}, "variable_name"),
         ({"job.environment": {"SKYDECK_RUN_ID": "x"}}, "variable_name"),
         ({"job.environment": {"RAY_ADDRESS": "x"}}, "variable_name"),
+        ({"job.environment": {"PATH": "/evil"}}, "variable_name"),
+        ({"job.environment": {"LD_PRELOAD": "/evil.so"}}, "variable_name"),
+        ({"job.environment": {"BASH_ENV": "/evil"}}, "variable_name"),
+        ({"job.environment": {"HF_TOKEN": "x"}, "job.secrets": "HF_TOKEN"}, "variable_name"),
+        ({"job.environment": {f"A{n}": "" for n in range(201)}}, "amount"),
+        ({"job.environment": {f"A{n}": "x" * 19_000 for n in range(6)}}, "amount"),
+        ({"job.setup_commands": ["true"] * 201}, "amount"),
+        ({"job.setup_commands": ["x" * 20_001]}, "list_of_texts"),
         ({"job.environment": {"A": 1}}, "variable_value"),
         ({"job.environment": {"A": "\0"}}, "variable_value"),
         ({"job.environment": {"A": "\ud800"}}, "variable_value"),
@@ -57,7 +65,7 @@ def test_what_is_refused(config: dict[str, Any], rule: str) -> None:
 @pytest.mark.parametrize(
     "config",
     [
-        {"job.environment": {"_A1": "it's $X\n"}},
+        {"job.environment": {"_A1": "it's $X\n", "PYTHONPATH": "/x", "NCCL_DEBUG": "INFO"}},
         {"job.setup_commands": ["pip install x && echo 'ü'"]},
         {"job.working_dir": f"https://host/owner/repository.git@{COMMIT}"},
         {"job.working_dir": f"git@host:owner/repository@{COMMIT}"},
@@ -115,7 +123,7 @@ def test_the_embedded_cluster_says_what_it_lacks() -> None:
     [error] = found.errors
     assert error.rule == "embedded_cluster"
     assert "no GPUs" in error.message
-    assert service.embedded_refusal(COMMAND) is not None
+    assert service.embedded_refusal(COMMAND) is None
     assert service.embedded_refusal(service.get("embedded-maze-grpo")) is None
 
 

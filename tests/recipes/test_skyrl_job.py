@@ -153,6 +153,31 @@ def test_set_up_commands_are_commands(tmp_path: Path) -> None:
         run({"job.setup_commands": ["false; true"]}, tmp_path)
 
 
+def test_uploaded_code_is_there_already(tmp_path: Path) -> None:
+    source = f"upload:{'0' * 64}"
+    calls = run({"job.working_dir": source, "job.make_data": False}, tmp_path)
+    assert not [each for each in calls if "get_code.py" in str(each.arguments)]
+    assert (
+        "get_code.py"
+        not in service.render(SFT, values_with({"job.working_dir": source}, tmp_path)).files
+    )
+
+
+def test_a_command_runs_in_the_folder_of_its_uploaded_code(tmp_path: Path) -> None:
+    values = service.resolve(
+        "command",
+        {
+            "job.working_dir": f"upload:{'0' * 64}",
+            "job.setup_commands": ["pwd > set-up"],
+            "job.entrypoint": 'echo "$PWD $PYTHONPATH" > ran',
+        },
+    )
+    run_package(service.render(service.get("command"), values), tmp_path)
+    job = tmp_path / "job"
+    assert (job / "set-up").read_text() == f"{job}\n"
+    assert (job / "ran").read_text() == f"{job} {job}\n"
+
+
 def packages() -> list[Rendered]:
     changes: list[tuple[str, dict[str, Any]]] = [(r.name, {}) for r in service.list_all()]
     changes.append(
@@ -169,6 +194,7 @@ def packages() -> list[Rendered]:
     )
     git = f"https://host/repository@{'a' * 40}"
     changes.append(("command", {"job.working_dir": git, "job.entrypoint": "a 'b' $C | d"}))
+    changes += [(n, {"job.working_dir": f"upload:{'0' * 64}"}) for n in ("command", SFT.name)]
     return [service.render(service.get(n), service.resolve(n, config)) for n, config in changes]
 
 

@@ -1,6 +1,5 @@
 """How the user's code gets beside the job."""
 
-import hashlib
 import subprocess
 import zipfile
 from pathlib import Path
@@ -54,35 +53,47 @@ def test_a_commit_that_is_not_there(
     assert not (tmp_path / "code").exists()
 
 
-def archive(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A zip beside the program, with one file of that name; its digest."""
-    with zipfile.ZipFile(folder / "code.zip", "w") as packed:
-        packed.writestr(name, "x")
-    monkeypatch.setattr(get_code, "__file__", str(folder / "get_code.py"))
-    return hashlib.sha256((folder / "code.zip").read_bytes()).hexdigest()
+def on_s3(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An object that is a zip with one file of that name; its address."""
+
+    def download(_source: str, archive: Path) -> Path:
+        with zipfile.ZipFile(archive, "w") as packed:
+            packed.writestr(name, "x")
+        return archive
+
+    monkeypatch.setattr(get_code, "_download", download)
+    return f"s3://bucket/{folder.name}.zip"
 
 
-def test_an_uploaded_zip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    digest = archive(tmp_path, "a/train.py", monkeypatch)
-    assert get_code.main([f"--source=upload:{digest}", f"--into={tmp_path / 'code'}"]) == 0
+def test_a_zip_on_s3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = on_s3(tmp_path, "a/train.py", monkeypatch)
+    assert get_code.main([f"--source={source}", f"--into={tmp_path / 'code'}"]) == 0
     assert (tmp_path / "code" / "a" / "train.py").read_text() == "x"
-
-
-def test_another_zip_than_the_uploaded_one_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    archive(tmp_path, "a", monkeypatch)
-    assert get_code.main([f"--source=upload:{'0' * 64}", f"--into={tmp_path / 'code'}"]) == 1
-    assert "not what was uploaded" in capsys.readouterr().err
 
 
 def test_a_zip_that_leads_out_of_its_folder_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    digest = archive(tmp_path, "../../evil", monkeypatch)
-    assert get_code.main([f"--source=upload:{digest}", f"--into={tmp_path / 'code'}"]) == 1
+    source = on_s3(tmp_path, "../../evil", monkeypatch)
+    assert get_code.main([f"--source={source}", f"--into={tmp_path / 'code'}"]) == 1
     assert "out of its folder" in capsys.readouterr().err
     assert not (tmp_path.parent / "evil").exists()
+
+
+def test_two_jobs_that_fetch_into_one_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, into = on_s3(tmp_path, "a.py", monkeypatch), tmp_path / "code"
+    other = get_code.leave_out
+
+    def late(folder: Path, patterns: list[str]) -> None:
+        (into / "a.py").parent.mkdir()
+        (into / "a.py").write_text("of the other")
+        other(folder, patterns)
+
+    monkeypatch.setattr(get_code, "leave_out", late)
+    assert get_code.main([f"--source={source}", f"--into={into}"]) == 0
+    assert (into / "a.py").read_text() == "of the other"
 
 
 def test_what_is_left_out(tmp_path: Path) -> None:
