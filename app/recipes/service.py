@@ -19,7 +19,7 @@ from app.recipes.numbers import find_whole_number, is_finite
 from app.recipes.parse import Imported
 from app.recipes.skyrl.rules.context import ClusterResources
 from app.recipes.skyrl.tree import Key
-from app.recipes.texts import UnreadableError, read_any
+from app.recipes.texts import UnreadableError, dump_line, read_any
 from app.recipes.yaml_text import Document
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "Key",
     "UnreadableError",
     "change_document",
+    "complete",
     "diff",
     "embedded_refusal",
     "find_key",
@@ -48,6 +49,7 @@ __all__ = [
     "validate",
     "version_of",
     "write_document",
+    "write_value",
 ]
 
 _RECIPES = {recipe.name: with_common(recipe) for recipe in (EMBEDDED_MAZE_GRPO, *load_all())}
@@ -118,6 +120,11 @@ def resolve(name: str, config: Mapping[str, Any]) -> dict[str, Value]:
     findings = validate(recipe, config)
     if not findings.ok:
         raise Invalid(f"the config does not fit {name}", problems(findings))
+    return complete(recipe, config)
+
+
+def complete(recipe: Recipe, config: Mapping[str, Any]) -> dict[str, Value]:
+    """Full values of a config without errors, as `resolve` gives them."""
     return normal(checks.complete(recipe, config))
 
 
@@ -170,6 +177,11 @@ def read_texts(recipe: Recipe, texts: Mapping[str, str]) -> dict[str, Any]:
         else read_any(text)
         for key, text in texts.items()
     }
+
+
+def write_value(value: Any) -> str:
+    """A value of a key beyond the form as text, which `read_texts` reads as the same."""
+    return dump_line(value)
 
 
 def read_document(recipe: Recipe, text: str) -> Document:

@@ -34,9 +34,12 @@ for _each in (_Loader, _Dumper):
 
 
 class UnreadableError(ValueError):
-    """Text that is no YAML, or more of it than is taken. `line` and `column` count from 1."""
+    """Text that is no YAML, or more of it than is taken. `line` and `column` count from 1.
 
-    def __init__(self, reason: str, mark: yaml.Mark | None = None) -> None:
+    `mark` is a place as PyYAML's parsers give it.
+    """
+
+    def __init__(self, reason: str, mark: Any = None) -> None:
         self.reason = reason
         self.line = mark.line + 1 if mark else 1
         self.column = mark.column + 1 if mark else 1
@@ -77,7 +80,7 @@ def compose_yaml(text: str) -> yaml.Node | None:
     """The nodes of one document, with their places; None if it is empty. As `load_yaml`."""
     with _explained():
         _look_through(text)
-        return yaml.compose(text, _Loader)  # type: ignore[no-any-return]
+        return yaml.compose(text, _Loader)
 
 
 def construct(node: yaml.Node) -> Any:

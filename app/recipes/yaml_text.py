@@ -45,7 +45,9 @@ IsValue = Callable[[str], bool]
 def read(text: str, is_value: IsValue) -> Document:
     """Raises `UnreadableError` for no YAML, for a key that stands there twice, and for too much."""
     if len(text) > LONGEST:
-        raise UnreadableError(f"the text has {len(text):,} characters, at most {LONGEST:,} are read")
+        raise UnreadableError(
+            f"the text has {len(text):,} characters, at most {LONGEST:,} are read"
+        )
     node = compose_yaml(text)
     if node is None:
         return Document()
@@ -68,9 +70,7 @@ def write(recipe: Recipe, values: Mapping[str, Any], *, remarks: tuple[str, ...]
     return "\n".join(_lines(recipe, values, remarks)) + "\n"
 
 
-def change(
-    text: str, recipe: Recipe, values: Mapping[str, Any], is_value: IsValue
-) -> str:
+def change(text: str, recipe: Recipe, values: Mapping[str, Any], is_value: IsValue) -> str:
     """`text` with the values that differ from `values` put in place; written anew where the text
     cannot be read or a place cannot be changed. Keys that the text leaves out have defaults."""
     try:
@@ -134,8 +134,10 @@ def _pair(key: str, value: Any) -> str:
 def _means(document: Document, recipe: Recipe, values: Mapping[str, Any]) -> bool:
     defaults = recipe.defaults()
     one, other = {**defaults, **document.values}, {**defaults, **values}
-    return document.recipe in (None, recipe.name) and one.keys() == other.keys() and all(
-        is_same(one[key], other[key]) for key in one
+    return (
+        document.recipe in (None, recipe.name)
+        and one.keys() == other.keys()
+        and all(is_same(one[key], other[key]) for key in one)
     )
 
 

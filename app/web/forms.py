@@ -17,7 +17,7 @@ class FormField:
     name: str
     label: str
     kind: str
-    """`text`, `number`, `flag`, `choice`, `date` or `password`."""
+    """`text`, `prose`, `number`, `flag`, `choice`, `date` or `password`."""
     value: str
     help: str = ""
     choices: Sequence[str] = ()
@@ -30,7 +30,12 @@ class FormField:
 
     @property
     def id(self) -> str:
-        return "field-" + _NOT_ID.sub("-", self.name).strip("-").lower()
+        return control_id(self.name)
+
+
+def control_id(name: str) -> str:
+    """The id of the control of that name."""
+    return "field-" + _NOT_ID.sub("-", name).strip("-").lower()
 
 
 def typed_values(form: FormData) -> dict[str, str]:

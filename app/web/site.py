@@ -6,10 +6,13 @@ from app.access.limits import RequestLimit
 from app.audit import routes as audit
 from app.clusters import form_routes as cluster_forms
 from app.clusters import routes as clusters
+from app.editor import routes as editor
+from app.experiments import form_routes as experiment_forms
 from app.experiments import routes as experiments
+from app.experiments import tab_routes as experiment_tabs
 from app.outgoing import routes as outgoing
 from app.projects import routes as projects
-from app.runs import action_routes, form_routes, routes, stream_routes, tab_routes
+from app.runs import action_routes, routes, stream_routes, tab_routes
 from app.secrets import routes as secrets
 from app.sharing import routes as sharing
 from app.users import account_routes, invite_routes, link_routes, people_routes
@@ -29,13 +32,15 @@ ROUTERS = (
     invite_routes.router,
     preferences.router,
     # Before the run pages: `/runs/new` is no run's slug.
-    form_routes.router,
+    editor.router,
     routes.router,
     action_routes.router,
     tab_routes.router,
     stream_routes.router,
     projects.router,
     experiments.router,
+    experiment_tabs.router,
+    experiment_forms.router,
     clusters.router,
     cluster_forms.router,
     secrets.router,

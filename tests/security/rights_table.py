@@ -12,6 +12,7 @@ from app.access.repository import ObjectKind
 ACCOUNT, READ, WRITE = Permission.ACCOUNT, Permission.READ, Permission.WRITE
 MANAGE, ADMINISTER = Permission.MANAGE, Permission.ADMINISTER
 PROJECT, EXPERIMENT, RUN = ObjectKind.PROJECT, ObjectKind.EXPERIMENT, ObjectKind.RUN
+CODE = ObjectKind.CODE
 
 PUBLIC = """
 GET /api/v1/openapi.json
@@ -62,10 +63,20 @@ TABLE: dict[Right, str] = {
     """,
     (READ, EXPERIMENT): """
         GET /api/v1/experiments/{experiment_id}
+        GET /api/v1/experiments/{experiment_id}/diff
+        GET /api/v1/experiments/{experiment_id}/versions
+        GET /api/v1/experiments/{experiment_id}/versions/{version}
         GET /api/v1/runs
         GET /experiments/{slug}
+        GET /experiments/{slug}/diff
+        GET /experiments/{slug}/versions
+        GET /experiments/{slug}/versions/{version}
+    """,
+    (READ, CODE): """
+        GET /api/v1/code/{code_id}
     """,
     (READ, PROJECT): """
+        GET /api/v1/code
         GET /api/v1/projects/{project_id}
         GET /api/v1/projects/{project_id}/members
         GET /api/v1/projects/{project_id}/secrets
@@ -94,13 +105,36 @@ TABLE: dict[Right, str] = {
     """,
     (WRITE, None): """
         GET /runs/new
-        GET /runs/new/admission
+        GET /runs/new/changes
+        GET /runs/new/keys
+        GET /runs/new/package
+        GET /runs/new/yaml
         POST /api/v1/experiments
         POST /api/v1/runs/external
         POST /runs/new
+        POST /runs/new/changes
+        POST /runs/new/check
+        POST /runs/new/package
+        POST /runs/new/package/{name}
+        POST /runs/new/yaml
     """,
     (WRITE, EXPERIMENT): """
+        GET /experiments/{slug}/edit
+        GET /experiments/{slug}/fork
+        PATCH /api/v1/experiments/{experiment_id}
+        POST /api/v1/experiments/{experiment_id}/archive
+        POST /api/v1/experiments/{experiment_id}/fork
+        POST /api/v1/experiments/{experiment_id}/restore
         POST /api/v1/experiments/{experiment_id}/runs
+        POST /api/v1/experiments/{experiment_id}/versions
+        POST /experiments/{slug}/archive
+        POST /experiments/{slug}/edit
+        POST /experiments/{slug}/fork
+        POST /experiments/{slug}/restore
+        POST /experiments/{slug}/runs
+    """,
+    (WRITE, PROJECT): """
+        POST /api/v1/code
     """,
     (WRITE, RUN): """
         DELETE /api/v1/runs/{run_id}/shares/{share_id}

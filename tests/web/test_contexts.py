@@ -12,6 +12,7 @@ import pytest
 
 from app.audit import contexts as audit
 from app.clusters import contexts as clusters
+from app.editor import contexts as editor
 from app.experiments import contexts as experiments
 from app.outgoing import contexts as outgoing
 from app.projects import contexts as projects
@@ -25,7 +26,7 @@ TEMPLATES = "\n".join(file.read_text() for file in sorted((ROOT / "templates").r
 CLASSES = [
     context
     for module in (
-        *(audit, clusters, experiments, outgoing, projects, runs, sharing, users),
+        *(audit, clusters, editor, experiments, outgoing, projects, runs, sharing, users),
         *(cluster_line, errors, forms, paging, project_switch, run_table, svg, templating),
     )
     for _, context in inspect.getmembers(module, inspect.isclass)
@@ -53,6 +54,7 @@ def test_all_context_modules_are_looked_at() -> None:
     named: set[ModuleType] = {
         audit,
         clusters,
+        editor,
         experiments,
         outgoing,
         projects,
