@@ -11,6 +11,7 @@ from sqlalchemy.orm import selectinload
 
 from app.models import (
     Cluster,
+    Config,
     ConfigValue,
     DesiredStatus,
     Event,
@@ -168,6 +169,17 @@ async def count_by_experiment(
         select(Run.experiment_id, func.count(Run.id))
         .where(Run.experiment_id.in_(experiment_ids), Run.deleted_at.is_(None))
         .group_by(Run.experiment_id)
+    )
+    return {row[0]: row[1] for row in await session.execute(query)}
+
+
+async def count_by_version(session: AsyncSession, experiment_id: UUID) -> dict[int, int]:
+    version = func.coalesce(Config.version, Config.base_version)
+    query = (
+        select(version, func.count(Run.id))
+        .join(Config, Config.id == Run.config_id)
+        .where(Run.experiment_id == experiment_id, Run.deleted_at.is_(None), version.is_not(None))
+        .group_by(version)
     )
     return {row[0]: row[1] for row in await session.execute(query)}
 

@@ -221,6 +221,11 @@ async def count_by_experiment(
     return await repository.count_by_experiment(session, [row.id for row in experiments])
 
 
+async def count_by_version(session: AsyncSession, experiment: Experiment) -> dict[int, int]:
+    """Numbers of runs by the config version they run, with or without overrides, in one query."""
+    return await repository.count_by_version(session, experiment.id)
+
+
 async def list_events(
     session: AsyncSession,
     run: Run,

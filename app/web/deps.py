@@ -148,5 +148,7 @@ READ_RUN = PageGuard(Permission.READ, ObjectKind.RUN)
 RunReader = Annotated[Viewer, Depends(READ_RUN)]
 RunWriter = Annotated[Viewer, Depends(PageGuard(Permission.WRITE, ObjectKind.RUN))]
 ExperimentReader = Annotated[Viewer, Depends(PageGuard(Permission.READ, ObjectKind.EXPERIMENT))]
+ExperimentWriter = Annotated[Viewer, Depends(PageGuard(Permission.WRITE, ObjectKind.EXPERIMENT))]
 ProjectReader = Annotated[Viewer, Depends(PageGuard(Permission.READ, ObjectKind.PROJECT))]
+ProjectWriter = Annotated[Viewer, Depends(PageGuard(Permission.WRITE, ObjectKind.PROJECT))]
 ProjectManager = Annotated[Viewer, Depends(PageGuard(Permission.MANAGE, ObjectKind.PROJECT))]

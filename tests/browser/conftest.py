@@ -17,12 +17,13 @@ import uvicorn
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from app.db import Database
+from app.experiments import service as experiments
 from app.main import create_app
 from app.runs import service as runs
 from app.settings import ROOT, Settings
 from app.web.deps import SESSION_COOKIE
 from tests.conftest import sqlite_copy
-from tests.web.seed import Seeded, seed, sign_in
+from tests.web.seed import ADMIN, Seeded, seed, sign_in
 
 ARTEFACTS = ROOT / "artefacts"
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
@@ -36,6 +37,7 @@ FLAGS = [
     "--disable-sync",
 ]
 _WAIT_SECONDS = 60
+SECOND = {"trainer.seed": 3, "trainer.policy.optimizer_config.lr": 0.001}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +59,11 @@ def site(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     full_url, empty_url = (sqlite_copy(sqlite_template, folder) for folder in (full, empty))
 
     async def fill() -> tuple[Seeded, str, str]:
-        async with opened(full_url) as database, database.read() as session:
+        async with opened(full_url) as database:
             seeded = await seed(database)
-            run = await runs.get(session, seeded.running)
+            async with database.write() as session:
+                run = await runs.get(session, seeded.running)
+                await experiments.add_version(session, run.experiment, SECOND, actor=ADMIN)
         async with opened(empty_url) as database:
             return seeded, run.experiment.slug, await sign_in(database)
 
