@@ -68,7 +68,9 @@ RunWriter = Annotated[Principal, Depends(ApiGuard(Permission.WRITE, ObjectKind.R
 ExperimentReader = Annotated[Principal, Depends(ApiGuard(Permission.READ, ObjectKind.EXPERIMENT))]
 ExperimentWriter = Annotated[Principal, Depends(ApiGuard(Permission.WRITE, ObjectKind.EXPERIMENT))]
 ProjectReader = Annotated[Principal, Depends(ApiGuard(Permission.READ, ObjectKind.PROJECT))]
+ProjectWriter = Annotated[Principal, Depends(ApiGuard(Permission.WRITE, ObjectKind.PROJECT))]
 ProjectManager = Annotated[Principal, Depends(ApiGuard(Permission.MANAGE, ObjectKind.PROJECT))]
+CodeReader = Annotated[Principal, Depends(ApiGuard(Permission.READ, ObjectKind.CODE))]
 
 
 async def _principal(request: Request, database: Database, secret: str) -> Principal:

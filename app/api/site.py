@@ -10,6 +10,7 @@ from app.api.plain_text import PlainAddresses
 from app.api.schemas import ProblemAnswer
 from app.audit import api as audit
 from app.clusters import api as clusters
+from app.code import api as code
 from app.evaluations import api as evaluations
 from app.experiments import api as experiments
 from app.logs import api as logs
@@ -28,6 +29,7 @@ BODY_BYTES = 1_000_000
 FEATURES = (
     projects,
     recipes,
+    code,
     experiments,
     runs,
     metrics,

@@ -17,6 +17,7 @@ class Action(StrEnum):
     EXPERIMENT_FORK = "experiment.fork"
     EXPERIMENT_ARCHIVE = "experiment.archive"
     EXPERIMENT_RESTORE = "experiment.restore"
+    CODE_UPLOAD = "code.upload"
     PROJECT_CREATE = "project.create"
     PROJECT_RENAME = "project.rename"
     MEMBER_ADD = "member.add"
