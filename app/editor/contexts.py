@@ -8,7 +8,7 @@ from app.web.forms import FormField
 
 @dataclass(frozen=True, slots=True)
 class RecipeCard:
-    """A recipe to choose. `url` is the editor with its values and nothing typed."""
+    """A recipe to choose."""
 
     name: str
     title: str
@@ -16,7 +16,6 @@ class RecipeCard:
     needs: str
     version: int
     is_chosen: bool
-    url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +120,7 @@ class CheckPanel:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRow:
-    """A key whose value is another than before. `reason` is why the recipe itself differs."""
+    """A key whose value is another than before."""
 
     key: str
     label: str
@@ -159,13 +158,14 @@ class EditorPage:
     cards: list[RecipeCard]
     tabs: list[ViewTab]
     recipe: str
-    recipe_title: str
+    summary: str
     naming: list[FormField]
     hidden: list[tuple[str, str]]
     panel: CheckPanel
     problems: list[tuple[str, str]]
     """(control id or empty, sentence) of a launch that was refused."""
-    is_refused: bool
+    refused: str
+    """What was not done, `launched` or `saved`; empty where nothing was refused."""
     groups: list[EditorGroup] = field(default_factory=list)
     takes_others: bool = False
     others_open: bool = False

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -30,6 +31,14 @@ from app.web.templating import fragment, page
 router = APIRouter()
 SAVE, SHOW, CHECK, RECIPE = "save", "show", "check", "recipe:"
 _LONGEST_FIX = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What was asked for and refused, `launched` or `saved`, and why, by field."""
+
+    what: str
+    problems: Mapping[str, str]
 
 
 @router.get("/runs/new")
@@ -129,8 +138,8 @@ async def _store(
                 return flash(RedirectResponse(target, 303), "saved" if is_new else "saved-already")
             run = await launching.launch(session, draft, viewer.principal)
     except Invalid as error:
-        problems = _by_field(error)
-        return await _render(request, store, viewer, draft, _came_from(asked), problems=problems)
+        refusal = Refusal("saved" if asked[DO] == SAVE else "launched", _by_field(error))
+        return await _render(request, store, viewer, draft, _came_from(asked), refusal=refusal)
     return flash(RedirectResponse(f"/runs/{run.slug}", 303), "run-queued")
 
 
@@ -141,7 +150,7 @@ async def _render(
     draft: Draft,
     view: View,
     *,
-    problems: Mapping[str, str] | None = None,
+    refusal: Refusal | None = None,
     is_check: bool = False,
 ) -> HTMLResponse:
     """The draft on a view; on the YAML view for as long as its text cannot be read."""
@@ -150,11 +159,11 @@ async def _render(
     async with store.read() as session:
         draft, found = await look(session, viewer, draft)
         known = await secrets.masker(session, readable(viewer))
-    if problems is not None:
-        problems = {field: known.text(text) for field, text in problems.items()}
-    is_wrong = problems is not None or draft.fault is not None
+    refusal = refusal or Refusal("", {})
+    problems = {field: known.text(text) for field, text in refusal.problems.items()}
+    is_wrong = bool(refusal.what) or draft.fault is not None
     status = 422 if is_wrong or (is_check and not found.findings.ok) else 200
-    context = editor_page(draft, found, viewer, view, problems)
+    context = editor_page(draft, found, viewer, view, refused=refusal.what, problems=problems)
     return page(request, "editor/page.html", context, status=status)
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from urllib.parse import urlencode
 
 from app.access.permissions import Permission
 from app.editor.contexts import (
@@ -71,12 +70,14 @@ def editor_page(
     look: Look,
     viewer: Viewer,
     view: View,
-    refused: Mapping[str, str] | None = None,
+    *,
+    refused: str = "",
+    problems: Mapping[str, str] | None = None,
 ) -> EditorPage:
-    """`refused` are the problems by field of a launch that was refused; None: none was."""
+    """`problems` by field are why what was asked for was `refused`, as `EditorPage` says it."""
     recipe = draft.recipe
     said = messages(look.findings.errors)
-    problems = dict(refused or {})
+    problems = dict(problems or {})
     naming = _naming(draft, look, viewer, {**said, **problems})
     groups = [_group(group, draft, look, {**said, **problems}) for group in recipe.groups]
     controls = naming + [each.control for group in groups for each in group.fields]
@@ -85,15 +86,15 @@ def editor_page(
     return EditorPage(
         view=view,
         action=View.FORM.path,
-        cards=[_card(each, recipe, draft) for each in recipes.list_all()],
+        cards=[_card(each, is_chosen=each is recipe) for each in recipes.list_all()],
         tabs=[ViewTab(_TITLES[each], each.path, each is view) for each in View],
         recipe=recipe.name,
-        recipe_title=recipe.title,
+        summary=recipe.summary,
         naming=naming,
         hidden=_hidden(draft, view),
         panel=panel_of(draft, look, view),
         problems=group_problems(problems, controls),
-        is_refused=refused is not None,
+        refused=refused,
         groups=groups if is_form else [],
         takes_others=is_form and (recipe.tree is not None or bool(draft.others)),
         others_open=bool(draft.others),
@@ -110,16 +111,14 @@ def editor_page(
     )
 
 
-def _card(recipe: Recipe, chosen: Recipe, draft: Draft) -> RecipeCard:
-    query = {RECIPE: recipe.name, PROJECT: draft.naming.get(PROJECT, "")}
+def _card(recipe: Recipe, *, is_chosen: bool) -> RecipeCard:
     return RecipeCard(
         name=recipe.name,
         title=recipe.title,
         summary=recipe.summary,
         needs=recipe.needs,
         version=recipe.version,
-        is_chosen=recipe.name == chosen.name,
-        url=f"/runs/new?{urlencode({k: v for k, v in query.items() if v})}",
+        is_chosen=is_chosen,
     )
 
 

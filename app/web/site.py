@@ -6,6 +6,7 @@ from app.access.limits import RequestLimit
 from app.audit import routes as audit
 from app.clusters import form_routes as cluster_forms
 from app.clusters import routes as clusters
+from app.editor import import_routes
 from app.editor import routes as editor
 from app.experiments import form_routes as experiment_forms
 from app.experiments import routes as experiments
@@ -33,6 +34,7 @@ ROUTERS = (
     preferences.router,
     # Before the run pages: `/runs/new` is no run's slug.
     editor.router,
+    import_routes.router,
     routes.router,
     action_routes.router,
     tab_routes.router,

@@ -121,6 +121,8 @@ form.addEventListener("click", (event) => {
   if (copying) copy(copying);
 });
 for (const button of form.querySelectorAll("[data-copy]")) button.hidden = false;
+// What it does happens by itself while one types.
+form.querySelector("[data-check]").hidden = true;
 document.addEventListener("htmx:after:swap", (event) => {
   if (event.detail?.ctx?.target !== panel) return;
   sayBeside(findings());

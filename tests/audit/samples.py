@@ -314,6 +314,7 @@ SAMPLES: dict[str, Sample] = {
 UNCHANGING = {
     "POST /runs/new/changes": "shows a config that is not stored; a launch goes to /runs/new",
     "POST /runs/new/check": "looks at a config that is not stored",
+    "POST /runs/new/import": "reads a script, of which nothing is stored",
     "POST /runs/new/package": "shows a config that is not stored; a launch goes to /runs/new",
     "POST /runs/new/package/{name}": "makes a file of a config that is not stored",
     "POST /runs/new/yaml": "shows a config that is not stored; a launch goes to /runs/new",

@@ -106,6 +106,7 @@ TABLE: dict[Right, str] = {
     (WRITE, None): """
         GET /runs/new
         GET /runs/new/changes
+        GET /runs/new/import
         GET /runs/new/keys
         GET /runs/new/package
         GET /runs/new/yaml
@@ -114,6 +115,7 @@ TABLE: dict[Right, str] = {
         POST /runs/new
         POST /runs/new/changes
         POST /runs/new/check
+        POST /runs/new/import
         POST /runs/new/package
         POST /runs/new/package/{name}
         POST /runs/new/yaml
