@@ -24,7 +24,8 @@ FIELD = "code"
 # Below this, even the densest zip does no harm.
 _HARMLESS_BYTES = 20_000_000
 _DIRECTORY_BYTES = 6_000_000
-_UTF8, _ENCRYPTED = 0x800, 0x41
+UTF8 = 0x800
+_ENCRYPTED = 0x41
 _LOCAL = struct.Struct("<4s5H3L2H")
 _PIECE = 1 << 20
 
@@ -64,7 +65,7 @@ def name_of(info: zipfile.ZipInfo) -> str:
 
     Some programs, that of macOS among them, write UTF-8 and do not say so.
     """
-    if info.flag_bits & _UTF8:
+    if info.flag_bits & UTF8:
         return info.orig_filename
     return info.orig_filename.encode("cp437").decode()
 

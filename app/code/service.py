@@ -14,7 +14,7 @@ from app.audit import service as audit
 from app.audit.actions import Action
 from app.audit.service import Target
 from app.clock import utcnow
-from app.code import archive, repository, store
+from app.code import archive, package, repository, store
 from app.code.archive import Contents
 from app.code.names import shown
 from app.code.receive import Received
@@ -98,7 +98,7 @@ async def require_uploaded(
     if found is None:
         message = "this project has no uploaded zip of this digest: upload it, or upload it again"
         raise Invalid(message, [Problem(WORKING_DIR, "unknown_upload", message)])
-    clashes = clashing(found.root_names, files)
+    clashes = package.clashing(found.root_names, files)
     if clashes:
         message = (
             f"your zip has {', '.join(map(shown, clashes))} at its top, which is a file of the "
@@ -106,11 +106,6 @@ async def require_uploaded(
         )
         raise Invalid(message, [Problem(WORKING_DIR, "name_clash", message)])
     found.used_at = found.used_at or utcnow()
-
-
-def clashing(root_names: Iterable[str], files: Iterable[str]) -> list[str]:
-    """Names that stand both at the top of a zip and among the job's own files."""
-    return sorted(set(root_names) & set(files))
 
 
 async def find_for_job(
