@@ -14,11 +14,11 @@ from app.audit.service import Target
 from app.clock import utcnow
 from app.errors import Conflict, Invalid, NotFound, Problem
 from app.experiments import repository
+from app.experiments.digest import digest
 from app.experiments.versions import (
     add_version,
     changes_of,
     compare,
-    digest,
     get_version,
     list_versions,
     make_config,

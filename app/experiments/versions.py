@@ -1,7 +1,5 @@
 """Config versions of experiments: each frozen, with a digest; what differs between two."""
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
@@ -15,6 +13,7 @@ from app.audit.service import Target
 from app.clock import utcnow
 from app.errors import Conflict, Invalid, NotFound, Problem
 from app.experiments import repository
+from app.experiments.digest import digest
 from app.ids import new_id
 from app.models import Config, Experiment
 from app.paging import Page, decode_cursor, page_of
@@ -154,12 +153,6 @@ def make_config(
         created_at=utcnow(),
         base_version=base_version,
     )
-
-
-def digest(recipe: str, recipe_version: int, values: Mapping[str, Any]) -> str:
-    """SHA-256 (hex) over recipe, its version and the values in sorted order."""
-    text = json.dumps([recipe, recipe_version, values], sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _recipe_of(newest: Config | None, asked: str | None) -> str:

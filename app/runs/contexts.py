@@ -1,6 +1,6 @@
 """What the pages about runs are given: each field is read by a template of `templates/runs/`."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 from app.web.cluster_line import ClusterLine

@@ -1,7 +1,7 @@
 """Runs: created, listed, stopped, resumed; their events. Only workers write statuses later."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -9,19 +9,16 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.access.principal import Actor
-from app.audit import service as audit
 from app.audit.actions import Action
-from app.audit.service import Target
 from app.clock import utcnow
 from app.clusters import service as clusters
 from app.errors import Conflict, Invalid, NotFound, Problem
 from app.experiments import service as experiments
-from app.ids import new_id, new_slug
+from app.ids import new_id
 from app.models import (
     Cluster,
     ClusterKind,
     Config,
-    ConfigValue,
     DesiredStatus,
     Event,
     Experiment,
@@ -31,10 +28,9 @@ from app.models import (
     RunOrigin,
     RunStatus,
 )
-from app.names import checked_name
 from app.paging import Page, decode_id_cursor, page_of
 from app.recipes import service as recipes
-from app.runs import launch_checks, repository
+from app.runs import launch_checks, repository, rows
 from app.runs.sorting import parse_sort, place_of
 from app.runs.states import ENDED, created, transition
 from app.sharing import service as sharing
@@ -44,10 +40,19 @@ EXTERNAL_RECIPE = "external"
 
 @dataclass(frozen=True, slots=True)
 class ClusterLoad:
-    """`active_count` runs are under way; `queued` are the ids of those that wait, next first."""
+    """`active_count` runs are under way; `queued` are the ids of those that wait, next first.
+
+    `held` wait for other runs of their sweep, and keep no place in the queue until then: the
+    number of runs that their sweep may have under way, by run id.
+    """
 
     active_count: int = 0
     queued: Sequence[UUID] = ()
+    held: Mapping[UUID, int] = field(default_factory=dict)
+
+    @property
+    def waiting_count(self) -> int:
+        return len(self.queued) + len(self.held)
 
     def position(self, run_id: UUID) -> int | None:
         """As `queue_position` says it; None if the run does not wait here."""
@@ -86,7 +91,7 @@ async def create(
     named = cluster and await clusters.get(session, cluster)
     target = named or await clusters.ensure_embedded(session)
     _check_cluster(target, frozen)
-    run = _new_run(experiment, frozen, actor=actor, name=name, tags=tags)
+    run = rows.new_run(experiment, frozen, actor=actor, name=name, tags=tags)
     run.cluster_id = target.id
     await launch_checks.check_launch(session, run, frozen, target)
     return await _store(session, run, frozen, actor)
@@ -119,7 +124,7 @@ async def create_external(
         created_at=utcnow(),
     )
     session.add(frozen)
-    run = _new_run(home, frozen, actor=actor, name=name, tags=tags, status=RunStatus.RUNNING)
+    run = rows.new_run(home, frozen, actor=actor, name=name, tags=tags, status=RunStatus.RUNNING)
     run.origin = RunOrigin.EXTERNAL
     run.started_at = run.created_at
     run.due_at = None
@@ -165,7 +170,7 @@ async def list_page(
     for descending; runs without a value come last. Raises `Invalid`.
     """
     order = parse_sort(sort)
-    rows = await repository.list_sorted(
+    found = await repository.list_sorted(
         session,
         projects=projects,
         sort=order,
@@ -175,7 +180,7 @@ async def list_page(
         text=text.strip(),
         statuses=statuses,
     )
-    page = page_of(rows, limit, lambda row: [_plain(row[1]), str(row[0].id)])
+    page = page_of(found, limit, lambda row: [_plain(row[1]), str(row[0].id)])
     return Page([run for run, _ in page.items], page.next_cursor)
 
 
@@ -198,20 +203,50 @@ async def pushed_steps(session: AsyncSession, runs: Sequence[Run]) -> dict[UUID,
 
 
 async def queue_position(session: AsyncSession, run: Run) -> int | None:
-    """1 for the run that the cluster takes next while nothing runs; None if it is not queued."""
-    if run.status is not RunStatus.QUEUED:
+    """1 for the run that the cluster takes next while nothing runs.
+
+    None if it is not queued, or held back by its sweep.
+    """
+    if run.status is not RunStatus.QUEUED or await sweep_limit(session, run) is not None:
         return None
     return await repository.queued_before(session, run) + 1
+
+
+async def sweep_limit(session: AsyncSession, run: Run) -> int | None:
+    """How many runs its sweep may have under way, if that is why the queued run waits."""
+    if run.sweep_id is None or run.status is not RunStatus.QUEUED:
+        return None
+    return await repository.sweep_limit(session, run)
 
 
 async def loads(session: AsyncSession) -> dict[UUID, ClusterLoad]:
     """What each cluster is busy with and what waits for it, by cluster id, in two queries."""
     active = await repository.active_by_cluster(session)
-    queued = await repository.queued_by_cluster(session)
+    waiting = await repository.queued_by_cluster(session)
     return {
-        cluster_id: ClusterLoad(active.get(cluster_id, 0), queued.get(cluster_id, []))
-        for cluster_id in active.keys() | queued.keys()
+        cluster_id: ClusterLoad(
+            active.get(cluster_id, 0),
+            [each.run_id for each in waiting.get(cluster_id, ()) if each.sweep_limit is None],
+            {
+                each.run_id: each.sweep_limit
+                for each in waiting.get(cluster_id, ())
+                if each.sweep_limit is not None
+            },
+        )
+        for cluster_id in active.keys() | waiting.keys()
     }
+
+
+async def list_of_sweep(session: AsyncSession, sweep_id: UUID) -> Sequence[Run]:
+    """The runs of a sweep by number, without deleted ones, loaded as `list_page` does."""
+    return await repository.list_of_sweep(session, sweep_id)
+
+
+async def count_by_sweep(
+    session: AsyncSession, sweep_ids: Sequence[UUID]
+) -> dict[UUID, dict[RunStatus, int]]:
+    """Numbers of runs by status, by sweep id, in one query; deleted ones do not count."""
+    return await repository.count_by_sweep(session, sweep_ids)
 
 
 async def count_by_experiment(
@@ -236,10 +271,10 @@ async def list_events(
 ) -> Page[Event]:
     """Oldest first unless told otherwise. Raises `Invalid` for a cursor of another list."""
     place = decode_id_cursor(cursor) if cursor else None
-    rows = await repository.list_events(
+    found = await repository.list_events(
         session, run.id, beyond=place, limit=limit + 1, newest_first=newest_first
     )
-    return page_of(rows, limit, lambda event: [str(event.id)])
+    return page_of(found, limit, lambda event: [str(event.id)])
 
 
 async def request_stop(session: AsyncSession, run: Run, *, actor: Actor) -> Run:
@@ -256,9 +291,9 @@ async def request_stop(session: AsyncSession, run: Run, *, actor: Actor) -> Run:
     if run.status in ENDED:
         raise Conflict(f"run {run.slug} has ended already ({run.status})")
     if run.desired_status is not DesiredStatus.STOP:
-        before = _fields(run)
+        before = rows.fields(run)
         await _wish(session, run, DesiredStatus.STOP, actor=actor, reason="stop_requested")
-        _record(session, actor, Action.RUN_STOP, run, before)
+        rows.record(session, actor, Action.RUN_STOP, run, before)
     return run
 
 
@@ -277,13 +312,13 @@ async def request_resume(session: AsyncSession, run: Run, *, actor: Actor) -> Ru
             f"run {run.slug} is {run.status}: only a failed, stopped or lost run resumes"
         )
     await launch_checks.check_resume(session, run)
-    before, now = _fields(run), utcnow()
+    before, now = rows.fields(run), utcnow()
     await _wish(session, run, DesiredStatus.RUN, actor=actor, reason="resume_requested")
     session.add(
         transition(run, RunStatus.QUEUED, at=now, actor=actor.name, reason="resume_requested")
     )
     run.due_at = now
-    _record(session, actor, Action.RUN_RESUME, run, before)
+    rows.record(session, actor, Action.RUN_RESUME, run, before)
     return run
 
 
@@ -297,9 +332,9 @@ async def finish_external(
     if status not in ENDED:
         message = f"a run finishes as one of {', '.join(sorted(ENDED))}"
         raise Invalid(message, [Problem("status", "choices", message)])
-    before = _fields(run)
+    before = rows.fields(run)
     session.add(transition(run, status, at=utcnow(), actor=actor.name, reason="reported"))
-    _record(session, actor, Action.RUN_FINISH, run, before)
+    rows.record(session, actor, Action.RUN_FINISH, run, before)
     return run
 
 
@@ -312,10 +347,10 @@ async def delete(session: AsyncSession, run: Run, *, actor: Actor) -> Run:
     if run.status not in ENDED:
         raise Conflict(f"run {run.slug} is {run.status}: stop it before deleting it")
     if run.deleted_at is None:
-        before, run.deleted_at = _fields(run), utcnow()
-        session.add(_note(run, actor=actor, kind="deleted", at=run.deleted_at))
+        before, run.deleted_at = rows.fields(run), utcnow()
+        session.add(rows.note(run, actor=actor, kind="deleted", at=run.deleted_at))
         await sharing.revoke_all(session, run, actor=actor)
-        _record(session, actor, Action.RUN_DELETE, run, before)
+        rows.record(session, actor, Action.RUN_DELETE, run, before)
     return run
 
 
@@ -323,9 +358,9 @@ async def restore(session: AsyncSession, run: Run, *, actor: Actor) -> Run:
     """Undoes `delete`."""
     await repository.lock(session, run)
     if run.deleted_at is not None:
-        before, run.deleted_at = _fields(run), None
-        session.add(_note(run, actor=actor, kind="restored", at=utcnow()))
-        _record(session, actor, Action.RUN_RESTORE, run, before)
+        before, run.deleted_at = rows.fields(run), None
+        session.add(rows.note(run, actor=actor, kind="restored", at=utcnow()))
+        rows.record(session, actor, Action.RUN_RESTORE, run, before)
     return run
 
 
@@ -361,43 +396,12 @@ def _check_cluster(cluster: Cluster, config: Config) -> None:
         raise Invalid(message, [Problem("cluster", refusal.rule, message)])
 
 
-def _new_run(
-    experiment: Experiment,
-    config: Config,
-    *,
-    actor: Actor,
-    name: str | None,
-    tags: Sequence[str],
-    status: RunStatus = RunStatus.QUEUED,
-) -> Run:
-    now = utcnow()
-    slug = new_slug("run")
-    return Run(
-        id=new_id(),
-        slug=slug,
-        name=checked_name(name or experiment.name),
-        project_id=experiment.project_id,
-        experiment_id=experiment.id,
-        config_id=config.id,
-        origin=RunOrigin.SUBMITTED,
-        status=status,
-        desired_status=DesiredStatus.RUN,
-        tags=experiments.checked_tags(tags),
-        owner=actor.name,
-        created_at=now,
-        due_at=now,
-    )
-
-
 async def _store(session: AsyncSession, run: Run, config: Config, actor: Actor) -> Run:
     session.add(run)
     await session.flush()
-    session.add_all(
-        ConfigValue(run_id=run.id, key=key, number=number, text=text)
-        for key, number, text in recipes.flatten(config.values)
-    )
+    session.add_all(rows.values_of(run, config))
     session.add(created(run, at=run.created_at, actor=actor.name))
-    _record(session, actor, Action.RUN_CREATE, run)
+    rows.record(session, actor, Action.RUN_CREATE, run)
     await session.flush()
     return await get(session, run.slug)
 
@@ -407,30 +411,7 @@ async def _wish(
 ) -> None:
     await repository.set_desired(session, run.id, desired)
     await session.refresh(run, ["desired_status"])
-    note = _note(run, actor=actor, kind="desired_status", at=utcnow())
-    note.to_status, note.reason = desired, reason
-    session.add(note)
-
-
-def _note(run: Run, *, actor: Actor, kind: str, at: datetime) -> Event:
-    return Event(run_id=run.id, at=at, actor=actor.name, kind=kind, reason=kind, message="")
-
-
-def _record(
-    session: AsyncSession,
-    actor: Actor,
-    action: Action,
-    run: Run,
-    before: Mapping[str, Any] | None = None,
-) -> None:
-    target = Target("run", run.slug, run.project_id)
-    audit.record(session, actor, action, target, before=before, after=_fields(run))
-
-
-def _fields(run: Run) -> dict[str, Any]:
-    """What the audit log compares. The config is frozen: its id stands for it."""
-    names = ("name", "tags", "config_id", "cluster_id", "status", "desired_status", "deleted_at")
-    return {name: getattr(run, name) for name in names}
+    session.add(rows.wish_note(run, desired, actor=actor, reason=reason))
 
 
 def _plain(value: Any) -> Any:

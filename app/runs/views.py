@@ -77,7 +77,12 @@ def run_head(
         project_slug=run.experiment.project.slug,
         project_name=run.experiment.project.name,
         status=run.status,
-        words=status_words(run, position=load.position(run.id), pushed_step=pushed_step),
+        words=status_words(
+            run,
+            position=load.position(run.id),
+            pushed_step=pushed_step,
+            sweep_limit=load.held.get(run.id),
+        ),
         step=pushed_step if run.step is None else run.step,
         ends_at=ends_at(run),
         conditions=conditions(run),

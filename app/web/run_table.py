@@ -156,8 +156,9 @@ def _best_rate(counts: SolveCounts) -> RateFigure | None:
 
 def _reason(run: Run, load: ClusterLoad) -> str:
     position = load.position(run.id)
-    if position is not None:
-        return queue_words(run, position=position)
+    limit = load.held.get(run.id)
+    if position is not None or limit is not None:
+        return queue_words(run, position=position, sweep_limit=limit)
     return run.status_reason if run.status in ENDED else ""
 
 
