@@ -19,6 +19,11 @@ def word(text: str) -> str:
     return '"' + "${SKYDECK_RUN_ID}".join(_SPECIAL.sub(r"\\\1", each) for each in pieces) + '"'
 
 
+def with_run_id(text: str, run_id: str) -> str:
+    """What the shell makes of `word(text)` where the run's id is `run_id`."""
+    return run_id.join(_OWN.split(text))
+
+
 def command(*words: str) -> str:
     """A command on lines of its own, a word a line after the first two."""
     head, rest = words[:2], words[2:]
