@@ -129,6 +129,7 @@ class RunAnswer(Answer):
         description="The version that it runs, or that its overrides were put over"
     )
     has_overrides: bool
+    sweep_id: str | None = Field(examples=["swp-7fk2m9qd"])
     attempts: list[AttemptAnswer]
     progress: ProgressAnswer
     summary: dict[str, SummaryAnswer] = Field(
@@ -168,6 +169,7 @@ class RunAnswer(Answer):
             config_digest=run.config.digest,
             experiment_version=run.config.version or run.config.base_version,
             has_overrides=run.config.base_version is not None,
+            sweep_id=run.sweep.slug if run.sweep else None,
             attempts=[AttemptAnswer.of(attempt) for attempt in run.attempts],
             progress=_progress(run, pushed_step),
             summary={each.key: SummaryAnswer.model_validate(each) for each in series},

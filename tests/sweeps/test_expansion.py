@@ -79,7 +79,7 @@ def test_draws_are_different_and_in_their_range(space: Random) -> None:
 
 @given(RANDOM)
 def test_draws_repeat_and_do_not_depend_on_the_order_of_keys(space: Random) -> None:
-    turned = Random(dict(reversed(space.keys.items())), space.count, space.seed)
+    turned = Random(dict(reversed(list(space.keys.items()))), space.count, space.seed)
     assert [dict(p) for p in expand(turned).points] == [dict(p) for p in expand(space).points]
 
 
