@@ -39,6 +39,7 @@ SENTENCES = {
     "host-removed": "Host taken off the list. Calls to it are refused within seconds.",
     "secret-set": "Secret set. Jobs that start from now on get this value.",
     "secret-deleted": "Secret deleted. Jobs that have it already keep it.",
+    "code-uploaded": "Uploaded and checked. The runs of this project can use it.",
     "cluster-changed": "Saved. It counts for every run that starts from now on.",
     "token-revoked": "Token revoked. Programs that use it are refused from now on.",
 }

@@ -8,6 +8,7 @@ from app.clusters import form_routes as cluster_forms
 from app.clusters import routes as clusters
 from app.editor import import_routes
 from app.editor import routes as editor
+from app.code import routes as code
 from app.experiments import form_routes as experiment_forms
 from app.experiments import routes as experiments
 from app.experiments import tab_routes as experiment_tabs
@@ -45,6 +46,7 @@ ROUTERS = (
     experiment_forms.router,
     clusters.router,
     cluster_forms.router,
+    code.router,
     secrets.router,
     audit.router,
     sharing.router,

@@ -230,6 +230,7 @@ SAMPLES: dict[str, Sample] = {
     "DELETE /api/v1/runs/{run_id}/shares/{share_id}": Sample(Action.SHARE_REVOKE, shared),
     "POST /runs/{slug}/shares/{share}/revoke": Sample(Action.SHARE_REVOKE, shared),
     "POST /api/v1/code": Sample(Action.CODE_UPLOAD, nothing, {"file": SMALL_ZIP}),
+    "POST /projects/{slug}/code": Sample(Action.CODE_UPLOAD, nothing, {"code": SMALL_ZIP}),
     "POST /api/v1/projects": Sample(Action.PROJECT_CREATE, nothing, {"name": "Vision"}),
     "POST /projects/new": Sample(Action.PROJECT_CREATE, nothing, {"name": "Vision"}),
     "PATCH /api/v1/projects/{project_id}": Sample(

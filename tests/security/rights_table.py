@@ -81,6 +81,7 @@ TABLE: dict[Right, str] = {
         GET /api/v1/projects/{project_id}/members
         GET /api/v1/projects/{project_id}/secrets
         GET /projects/{slug}
+        GET /projects/{slug}/code
         GET /projects/{slug}/secrets
     """,
     (READ, RUN): """
@@ -137,6 +138,7 @@ TABLE: dict[Right, str] = {
     """,
     (WRITE, PROJECT): """
         POST /api/v1/code
+        POST /projects/{slug}/code
     """,
     (WRITE, RUN): """
         DELETE /api/v1/runs/{run_id}/shares/{share_id}

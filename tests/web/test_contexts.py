@@ -12,11 +12,13 @@ import pytest
 
 from app.audit import contexts as audit
 from app.clusters import contexts as clusters
+from app.code import contexts as code
 from app.editor import contexts as editor
 from app.experiments import contexts as experiments
 from app.outgoing import contexts as outgoing
 from app.projects import contexts as projects
 from app.runs import contexts as runs
+from app.secrets import contexts as secrets
 from app.settings import ROOT
 from app.sharing import contexts as sharing
 from app.users import contexts as users
@@ -26,7 +28,7 @@ TEMPLATES = "\n".join(file.read_text() for file in sorted((ROOT / "templates").r
 CLASSES = [
     context
     for module in (
-        *(audit, clusters, editor, experiments, outgoing, projects, runs, sharing, users),
+        *(audit, clusters, code, editor, experiments, outgoing, projects, runs, secrets, sharing, users),
         *(cluster_line, errors, forms, paging, project_switch, run_table, svg, templating),
     )
     for _, context in inspect.getmembers(module, inspect.isclass)
@@ -54,11 +56,13 @@ def test_all_context_modules_are_looked_at() -> None:
     named: set[ModuleType] = {
         audit,
         clusters,
+        code,
         editor,
         experiments,
         outgoing,
         projects,
         runs,
+        secrets,
         sharing,
         users,
     }
