@@ -19,6 +19,8 @@ class SecretPlace:
 
 @dataclass(frozen=True, slots=True)
 class SecretRow:
+    """One line of the list. `config_count` None: of the site, which no config can name."""
+
     name: str
     created_by: str
     changed_at: datetime
