@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.access.permissions import Permission
 from app.clusters import service as clusters
-from app.editor.draft import CLUSTER, EXPERIMENT, PROJECT, Draft
+from app.editor.draft import CLUSTER, EXPERIMENT, PROJECT, YAML, Draft
 from app.errors import Invalid, NotFound
 from app.experiments import service as experiments
 from app.models import Cluster, ClusterKind, Config, Run, RunStatus
@@ -38,7 +38,7 @@ class Previous:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """`values` are the full ones, None while there are errors. `gpus` as `recipes.gpus_by_part`.
+    """`values` are the full ones, None while they have errors. `gpus` as `recipes.gpus_by_part`.
 
     `cluster_gpus` by node; None while nobody has seen the cluster's nodes, or it has none to give.
     `like` are finished runs of the same recipe.
@@ -64,10 +64,10 @@ async def look(session: AsyncSession, viewer: Viewer, draft: Draft) -> tuple[Dra
     offered = await _offered(session)
     cluster = _chosen(offered, draft)
     gpus = clusters.gpus_by_node(cluster)
-    is_embedded = cluster.kind is ClusterKind.EMBEDDED
     config = masked.config
-    findings = _all(masked, config, cluster, told, gpus, is_embedded=is_embedded)
-    values = recipes.complete(draft.recipe, config) if findings.ok else None
+    own = _of_config(masked, config, told)
+    findings = _on_cluster(own, masked, config, cluster, gpus)
+    values = recipes.complete(draft.recipe, config) if own.ok else None
     loads = await runs.loads(session)
     return masked, Look(
         findings=findings,
@@ -75,7 +75,7 @@ async def look(session: AsyncSession, viewer: Viewer, draft: Draft) -> tuple[Dra
         gpus=None if draft.fault else recipes.gpus_by_part(draft.recipe, config),
         clusters=offered,
         cluster=cluster,
-        cluster_gpus=gpus if gpus and not is_embedded else None,
+        cluster_gpus=gpus if gpus and cluster.kind is not ClusterKind.EMBEDDED else None,
         line=cluster_line(cluster, loads.get(cluster.id, runs.ClusterLoad())),
         changes=recipes.diff((draft.recipe, {}), (draft.recipe, config)),
         previous=await _previous(session, viewer, masked, config),
@@ -96,23 +96,30 @@ def project_slug(viewer: Viewer, draft: Draft) -> str:
     return draft.naming.get(PROJECT) or usual
 
 
-def _all(
+def _of_config(draft: Draft, config: Mapping[str, Any], told: list[Finding]) -> Findings:
+    """What is wrong wherever it is to run."""
+    if draft.fault is not None:
+        fault = Finding(rule="yaml", fields=(YAML,), message=str(draft.fault))
+        return Findings(errors=(fault, *told))
+    found = recipes.validate(draft.recipe, config)
+    return replace(found, errors=(*told, *draft.findings(), *found.errors))
+
+
+def _on_cluster(
+    own: Findings,
     draft: Draft,
     config: Mapping[str, Any],
     cluster: Cluster,
-    told: list[Finding],
     gpus: tuple[int, ...],
-    *,
-    is_embedded: bool,
 ) -> Findings:
-    if draft.fault is not None:
-        fault = Finding(rule="yaml", fields=("yaml",), message=str(draft.fault))
-        return Findings(errors=(fault, *told))
-    resources = None
-    if gpus and not is_embedded:
+    """With what the cluster does not have, or does not allow."""
+    refusal = None
+    if cluster.kind is ClusterKind.EMBEDDED:
+        refusal = recipes.embedded_refusal(draft.recipe)
+    elif gpus and own.ok:
         resources = recipes.ClusterResources(name=cluster.name, gpus_by_node=gpus)
-    found = recipes.validate(draft.recipe, config, cluster=resources, is_embedded=is_embedded)
-    errors = [*told, *draft.findings(), *found.errors]
+        own = recipes.validate(draft.recipe, config, cluster=resources)
+    errors = ([refusal] if refusal else []) + list(own.errors)
     said = {each.fields for each in errors}
     barriers = policy.barriers(cluster, draft.recipe.name, config)
     errors += [
@@ -120,7 +127,7 @@ def _all(
         for each in barriers
         if (each.field,) not in said
     ]
-    return replace(found, errors=tuple(errors))
+    return replace(own, errors=tuple(errors))
 
 
 async def _secret_findings(session: AsyncSession, viewer: Viewer, draft: Draft) -> list[Finding]:

@@ -69,7 +69,7 @@ def other_rows(draft: Draft, look: Look) -> list[OtherRow]:
     """The rows of other keys, and one more to type into."""
     said = messages(look.findings.errors)
     rows = [
-        OtherRow(number, key, value, _hint(draft.recipe, key), said.get(key.strip(), ""))
+        OtherRow(number, key, value, _hint(draft.recipe, key), _said_of(key.strip(), said))
         for number, (key, value) in enumerate(draft.others, start=1)
     ]
     return [*rows, OtherRow(len(rows) + 1, "", "")]
@@ -91,9 +91,17 @@ class _Places:
             return FoundPlace("yaml", f"{key}{line}", key)
         if key in self._fields or key in _NAMES:
             return FoundPlace(control_id(key), words, key)
-        if key in self._rows:
-            return FoundPlace(f"other-{self._rows[key].number}-value", words, key)
-        return FoundPlace("", words, key)
+        row = next((self._rows[each] for each in self._rows if _is_in(each, key)), None)
+        return FoundPlace(f"other-{row.number}-value" if row else "", words, key)
+
+
+def _said_of(key: str, said: Mapping[str, str]) -> str:
+    return next((text for place, text in said.items() if _is_in(key, place)), "")
+
+
+def _is_in(key: str, place: str) -> bool:
+    """Whether a key is the place, or lies in the group that it is."""
+    return key == place or (bool(place) and key.startswith(f"{place}."))
 
 
 def _found(level: str, finding: Finding, places: _Places) -> Found:
