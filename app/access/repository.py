@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.models import CodeUpload, Experiment, Project, ProjectMember, Role, Run
+from app.models import CodeUpload, Experiment, Project, ProjectMember, Role, Run, Sweep
 
 
 class ObjectKind(StrEnum):
@@ -18,6 +18,7 @@ class ObjectKind(StrEnum):
     PROJECT = "project"
     EXPERIMENT = "experiment"
     RUN = "run"
+    SWEEP = "sweep"
     CODE = "code"
 
 
@@ -25,6 +26,7 @@ _PLACES: dict[ObjectKind, tuple[InstrumentedAttribute[str], InstrumentedAttribut
     ObjectKind.PROJECT: (Project.slug, Project.id),
     ObjectKind.EXPERIMENT: (Experiment.slug, Experiment.project_id),
     ObjectKind.RUN: (Run.slug, Run.project_id),
+    ObjectKind.SWEEP: (Sweep.slug, Sweep.project_id),
     ObjectKind.CODE: (CodeUpload.slug, CodeUpload.project_id),
 }
 

@@ -22,6 +22,7 @@ from app.recipes import api as recipes
 from app.runs import api as runs
 from app.secrets import api as secrets
 from app.sharing import api as sharing
+from app.sweeps import api as sweeps
 from app.users import api as users
 
 PREFIX = "/api/v1"
@@ -32,6 +33,7 @@ FEATURES = (
     code,
     experiments,
     runs,
+    sweeps,
     metrics,
     logs,
     evaluations,

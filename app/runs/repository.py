@@ -161,12 +161,13 @@ async def active_by_cluster(session: AsyncSession) -> dict[UUID, int]:
 async def queued_by_cluster(session: AsyncSession) -> dict[UUID, list[Waiting]]:
     """The runs that wait for each cluster, the next one first."""
     queue = _queue().subquery()
-    limit = case((queue.c.ahead >= queue.c.sweep_limit, queue.c.sweep_limit))
+    limit: ColumnElement[int | None] = case(
+        (queue.c.ahead >= queue.c.sweep_limit, queue.c.sweep_limit)
+    )
     query = select(queue.c.cluster_id, queue.c.run_id, limit).order_by(queue.c.run_id)
     found: dict[UUID, list[Waiting]] = {}
-    for cluster_id, run_id, sweep_limit in await session.execute(query):
-        if cluster_id is not None:
-            found.setdefault(cluster_id, []).append(Waiting(run_id, sweep_limit))
+    for row in (await session.execute(query)).all():
+        found.setdefault(row[0], []).append(Waiting(row[1], row[2]))
     return found
 
 
@@ -210,7 +211,8 @@ async def count_by_sweep(
     )
     found: dict[UUID, dict[RunStatus, int]] = {}
     for sweep_id, status, count in await session.execute(query):
-        found.setdefault(sweep_id, {})[status] = count
+        if sweep_id is not None:
+            found.setdefault(sweep_id, {})[status] = count
     return found
 
 
@@ -280,7 +282,7 @@ def _queue() -> Select[Any]:
         )
         .outerjoin(Sweep, Sweep.id == Run.sweep_id)
         .outerjoin(under_way, under_way.c.sweep_id == Run.sweep_id)
-        .where(_is_queued())
+        .where(_is_queued(), Run.cluster_id.is_not(None))
     )
 
 

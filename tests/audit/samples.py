@@ -19,10 +19,12 @@ from app.runs import service as runs
 from app.runs.states import transition
 from app.secrets import service as secrets
 from app.sharing import service as sharing
+from app.sweeps import service as sweeps
 from app.users import service as users
 from app.users.passwords import hash_password
 from tests.audit.world import PASSWORD, World
 from tests.factories import RECIPE, SMALL_ZIP, make_experiment, make_external_run, make_run
+from tests.sweeps.factories import make_sweep
 
 Names = dict[str, str]
 Prepare = Callable[[World, WriteSession], Awaitable[Names]]
@@ -60,6 +62,18 @@ async def archived(world: World, session: WriteSession) -> Names:
     made = await _experiment(world, session)
     await experiments.archive(session, made, actor=world.actor)
     return {"experiment_id": made.slug, "slug": made.slug}
+
+
+async def sweep(world: World, session: WriteSession) -> Names:
+    made = await make_sweep(session, experiment=await _experiment(world, session))
+    return {"sweep_id": made.slug, "slug": made.slug}
+
+
+async def stopped_sweep(world: World, session: WriteSession) -> Names:
+    names = await sweep(world, session)
+    for run in await sweeps.list_runs(session, await sweeps.get(session, names["slug"])):
+        session.add(transition(run, RunStatus.STOPPED, at=utcnow(), actor="worker", reason="x"))
+    return names
 
 
 async def queued(world: World, session: WriteSession) -> Names:
@@ -209,6 +223,23 @@ SAMPLES: dict[str, Sample] = {
     "POST /experiments/{slug}/archive": Sample(Action.EXPERIMENT_ARCHIVE, shelf),
     "POST /api/v1/experiments/{experiment_id}/restore": Sample(Action.EXPERIMENT_RESTORE, archived),
     "POST /experiments/{slug}/restore": Sample(Action.EXPERIMENT_RESTORE, archived),
+    "POST /api/v1/sweeps": Sample(
+        Action.SWEEP_CREATE,
+        experiment,
+        {
+            "experiment": "{experiment_id}",
+            "space": {"kind": "grid", "keys": {"trainer.seed": [1, 2]}},
+        },
+    ),
+    "POST /experiments/{slug}/sweeps/new": Sample(
+        Action.SWEEP_CREATE,
+        shelf,
+        {"kind": "grid", "key-0": "trainer.seed", "values-0": "1, 2", "do": "launch"},
+    ),
+    "POST /api/v1/sweeps/{sweep_id}/stop": Sample(Action.SWEEP_STOP, sweep),
+    "POST /sweeps/{slug}/stop": Sample(Action.SWEEP_STOP, sweep),
+    "POST /api/v1/sweeps/{sweep_id}/resume": Sample(Action.SWEEP_RESUME, stopped_sweep),
+    "POST /sweeps/{slug}/resume": Sample(Action.SWEEP_RESUME, stopped_sweep),
     "POST /api/v1/runs/external": Sample(Action.RUN_CREATE, nothing, {"name": "outside"}),
     "POST /runs/new": Sample(
         Action.RUN_CREATE, nothing, {"recipe": RECIPE, "experiment": "rank", "project": "{project}"}
@@ -319,6 +350,7 @@ UNCHANGING = {
     "POST /runs/new/package": "shows a config that is not stored; a launch goes to /runs/new",
     "POST /runs/new/package/{name}": "makes a file of a config that is not stored",
     "POST /runs/new/yaml": "shows a config that is not stored; a launch goes to /runs/new",
+    "POST /api/v1/sweeps/preview": "looks at configs that are not stored",
     "POST /api/v1/configs/validate": "looks at a config that is not stored",
     "POST /api/v1/configs/render": "looks at a config that is not stored",
     "POST /api/v1/outgoing-hosts/check": "says whether an address would be called",

@@ -12,6 +12,7 @@ from app.access.repository import ObjectKind
 ACCOUNT, READ, WRITE = Permission.ACCOUNT, Permission.READ, Permission.WRITE
 MANAGE, ADMINISTER = Permission.MANAGE, Permission.ADMINISTER
 PROJECT, EXPERIMENT, RUN = ObjectKind.PROJECT, ObjectKind.EXPERIMENT, ObjectKind.RUN
+SWEEP = ObjectKind.SWEEP
 CODE = ObjectKind.CODE
 
 PUBLIC = """
@@ -67,8 +68,10 @@ TABLE: dict[Right, str] = {
         GET /api/v1/experiments/{experiment_id}/versions
         GET /api/v1/experiments/{experiment_id}/versions/{version}
         GET /api/v1/runs
+        GET /api/v1/sweeps
         GET /experiments/{slug}
         GET /experiments/{slug}/diff
+        GET /experiments/{slug}/sweeps
         GET /experiments/{slug}/versions
         GET /experiments/{slug}/versions/{version}
     """,
@@ -113,6 +116,8 @@ TABLE: dict[Right, str] = {
         GET /runs/new/yaml
         POST /api/v1/experiments
         POST /api/v1/runs/external
+        POST /api/v1/sweeps
+        POST /api/v1/sweeps/preview
         POST /runs/new
         POST /runs/new/changes
         POST /runs/new/check
@@ -121,9 +126,21 @@ TABLE: dict[Right, str] = {
         POST /runs/new/package/{name}
         POST /runs/new/yaml
     """,
+    (READ, SWEEP): """
+        GET /api/v1/sweeps/{sweep_id}
+        GET /sweeps/{slug}
+    """,
+    (WRITE, SWEEP): """
+        GET /sweeps/{slug}/stop
+        POST /api/v1/sweeps/{sweep_id}/resume
+        POST /api/v1/sweeps/{sweep_id}/stop
+        POST /sweeps/{slug}/resume
+        POST /sweeps/{slug}/stop
+    """,
     (WRITE, EXPERIMENT): """
         GET /experiments/{slug}/edit
         GET /experiments/{slug}/fork
+        GET /experiments/{slug}/sweeps/new
         PATCH /api/v1/experiments/{experiment_id}
         POST /api/v1/experiments/{experiment_id}/archive
         POST /api/v1/experiments/{experiment_id}/fork
@@ -135,6 +152,7 @@ TABLE: dict[Right, str] = {
         POST /experiments/{slug}/fork
         POST /experiments/{slug}/restore
         POST /experiments/{slug}/runs
+        POST /experiments/{slug}/sweeps/new
     """,
     (WRITE, PROJECT): """
         POST /api/v1/code

@@ -27,7 +27,7 @@ from tests.security.world import Things, World
 
 HEALTH = ("/healthz", "/readyz")
 SAFE = {"GET", "HEAD"}
-MISSING = Things("nowhere", "exp-nothing1", "run-nothing1", "code-nothing1")
+MISSING = Things("nowhere", "exp-nothing1", "run-nothing1", "code-nothing1", "swp-nothing1")
 # What lets a call do its work; without one it is refused for its body, behind the guard.
 BODIES: dict[Place, object] = {
     ("POST", f"{V1}/experiments"): {"name": "new", "recipe": RECIPE},
@@ -54,7 +54,13 @@ FORMS = {
     ("POST", "/projects/{slug}/rename"): {"project_name": "Renamed"},
 }
 Query = list[tuple[str, str | int | float | bool | None]]
-KINDS = {"project": "projects", "experiment": "experiments", "run": "runs", "code": "code"}
+KINDS = {
+    "project": "projects",
+    "experiment": "experiments",
+    "run": "runs",
+    "code": "code",
+    "sweep": "sweeps",
+}
 
 
 # What the application says of itself.
@@ -196,6 +202,7 @@ def _filled(path: str, world: World, things: Things) -> str:
         "experiment_id": things.experiment,
         "run_id": things.run,
         "code_id": things.code,
+        "sweep_id": things.sweep,
         "user_id": world.bystander,
         "kind": "csv",
         "name": "bystander",
@@ -206,6 +213,6 @@ def _filled(path: str, world: World, things: Things) -> str:
 
 def _anonymous(answer: httpx.Response, things: Things) -> str:
     text = answer.text
-    for slug in (things.project, things.experiment, things.run, things.code):
+    for slug in (things.project, things.experiment, things.run, things.code, things.sweep):
         text = text.replace(slug, "it")
     return text

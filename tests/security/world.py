@@ -12,6 +12,7 @@ from app.projects import service as projects
 from app.runs import service as runs
 from app.users import service as users
 from tests.factories import ADA, make_experiment, make_external_run, make_run, make_upload
+from tests.sweeps.factories import make_sweep
 from tests.web.seed import sign_in
 
 
@@ -23,6 +24,7 @@ class Things:
     experiment: str
     run: str
     code: str
+    sweep: str
 
 
 @dataclass(slots=True)
@@ -84,7 +86,8 @@ async def _things(session: WriteSession, project: Project) -> Things:
     run = await make_external_run(session, project=project)
     await runs.finish_external(session, run, RunStatus.SUCCEEDED, actor=ADA)
     code = await make_upload(session, project)
-    return Things(project.slug, experiment.slug, run.slug, code.slug)
+    sweep = await make_sweep(session, experiment=experiment, runs=1)
+    return Things(project.slug, experiment.slug, run.slug, code.slug, sweep.slug)
 
 
 async def _tokens(
