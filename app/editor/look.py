@@ -23,6 +23,7 @@ from app.secrets import service as secrets
 from app.web.cluster_line import ClusterLine, cluster_line
 from app.web.deps import Viewer
 
+STEPS = "trainer.max_training_steps"
 _HISTORY = 20
 
 
@@ -191,6 +192,9 @@ def _since(newest: Config, recipe: Recipe, config: Mapping[str, Any]) -> Sequenc
 
 
 async def _like(session: AsyncSession, viewer: Viewer, recipe: Recipe) -> list[Run]:
+    """Finished runs of the recipe, if it says how many steps a run has."""
+    if STEPS not in recipe.fields():
+        return []
     recent = await runs.list_page(
         session,
         projects=viewer.principal.projects(Permission.READ),

@@ -6,7 +6,7 @@ from statistics import median
 
 from app.editor.contexts import CheckPanel, Found, FoundPlace, GpuPart, OtherRow
 from app.editor.draft import CLUSTER, EXPERIMENT, NAME, PROJECT, YAML, YAML_VIEW, Draft
-from app.editor.look import Look
+from app.editor.look import STEPS, Look
 from app.editor.words import hint
 from app.models import Run
 from app.recipes import service as recipes
@@ -14,7 +14,6 @@ from app.recipes.model import Finding, Recipe
 from app.web.filters import duration, sentence
 from app.web.forms import control_id
 
-_STEPS = "trainer.max_training_steps"
 _NAMES = {
     PROJECT: "Project",
     EXPERIMENT: "Experiment",
@@ -125,7 +124,7 @@ def _expected(draft: Draft, like: Sequence[Run]) -> str:
     """Steps times the median pace of finished runs of this recipe; empty where there are none."""
     paces = [run.seconds_per_step for run in like if run.seconds_per_step]
     values: Mapping[str, object] = {**draft.recipe.defaults(), **draft.config}
-    steps = values.get(_STEPS)
+    steps = values.get(STEPS)
     if not paces or not isinstance(steps, int):
         return ""
     return f"about {duration(steps * median(paces))}"

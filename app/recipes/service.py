@@ -207,7 +207,8 @@ def gpus_by_part(recipe: Recipe, config: Mapping[str, Any]) -> dict[str, int] | 
         return None
     values = checks.complete(recipe, config)
     if recipe.package is Package.COMMAND:
-        return {"the command": values["job.gpus"]} if values["job.gpus"] else {}
+        count = values["job.gpus"]
+        return {"the command": count} if isinstance(count, int) and count else {}
     return {} if recipe.tree is None else skyrl_checks.gpus_by_part(recipe, values)
 
 

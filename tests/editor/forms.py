@@ -1,5 +1,7 @@
 """Reads and sends the editor's form as a browser does, buttons included."""
 
+from urllib.parse import urlencode
+
 import httpx
 
 from tests.web.html import Element, parse
@@ -49,7 +51,7 @@ async def press(
 
 async def send(client: httpx.AsyncClient, url: str, pairs: Pairs) -> httpx.Response:
     """A form with names that repeat."""
-    body = str(httpx.QueryParams(pairs))
+    body = urlencode(pairs)
     kind = {"Content-Type": "application/x-www-form-urlencoded"}
     return await client.post(url, content=body, headers=kind)
 
