@@ -352,6 +352,8 @@ UNCHANGING = {
     "POST /runs/new/yaml": "shows a config that is not stored; a launch goes to /runs/new",
     "POST /api/v1/sweeps/preview": "looks at configs that are not stored",
     "POST /api/v1/configs/validate": "looks at a config that is not stored",
+    "POST /api/v1/configs/diff": "looks at configs that are not stored",
+    "POST /api/v1/configs/import": "looks at a text that is not stored",
     "POST /api/v1/configs/render": "looks at a config that is not stored",
     "POST /api/v1/outgoing-hosts/check": "says whether an address would be called",
     "POST /settings/outgoing/try": "says whether an address would be called",

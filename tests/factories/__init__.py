@@ -3,4 +3,12 @@
 from tests.factories.code import SMALL_ZIP, make_upload
 from tests.factories.runs import ADA, RECIPE, make_experiment, make_external_run, make_run
 
-__all__ = ["ADA", "RECIPE", "make_experiment", "make_external_run", "make_run", "make_upload"]
+__all__ = [
+    "ADA",
+    "RECIPE",
+    "SMALL_ZIP",
+    "make_experiment",
+    "make_external_run",
+    "make_run",
+    "make_upload",
+]
