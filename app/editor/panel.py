@@ -85,9 +85,11 @@ class _Places:
 
     def of(self, key: str) -> FoundPlace:
         words = self._fields[key].label if key in self._fields else _NAMES.get(key, key)
+        if key == YAML:
+            return FoundPlace(YAML, words, key)
         if self._is_yaml and key not in _NAMES:
             line = f" (line {self._lines[key].line})" if key in self._lines else ""
-            return FoundPlace("yaml", f"{key}{line}", key)
+            return FoundPlace(YAML, f"{key}{line}", key)
         if key in self._fields or key in _NAMES:
             return FoundPlace(control_id(key), words, key)
         row = next((self._rows[each] for each in self._rows if _is_in(each, key)), None)
