@@ -75,7 +75,7 @@ async def test_yaml_is_checked_as_it_is_typed(watch: Watch) -> None:
     page = await watch.page(viewport=DESK)
     await page.goto("/runs/new/yaml?recipe=visgym-sft-grpo")
     await page.get_by_role("textbox", name="YAML").fill("trainer:\n  epochs: [1\n")
-    await expect(page.locator("#yaml-problem")).to_contain_text("line 3", timeout=LIVE_MS)
+    await expect(page.locator("#yaml-problem")).to_contain_text("Line 3, column 1", timeout=LIVE_MS)
     await check(page, "editor-yaml-fault")
     await page.get_by_role("textbox", name="YAML").fill("trainer:\n  epochs: 3 # few\n")
     await expect(page.locator("#yaml-problem")).to_be_hidden(timeout=LIVE_MS)
