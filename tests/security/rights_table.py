@@ -59,6 +59,8 @@ TABLE: dict[Right, str] = {
         GET /experiments
         GET /projects
         GET /runs
+        POST /api/v1/configs/diff
+        POST /api/v1/configs/import
         POST /api/v1/configs/render
         POST /api/v1/configs/validate
     """,

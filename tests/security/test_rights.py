@@ -88,7 +88,7 @@ def test_the_api_takes_tokens_and_pages_take_sessions(app: FastAPI) -> None:
 
 def test_what_changes_something_needs_more_than_reading() -> None:
     changing = [place for place, right in RIGHTS.items() if place[0] not in SAFE]
-    asks = {("POST", f"{V1}/configs/render"), ("POST", f"{V1}/configs/validate")}
+    asks = {("POST", f"{V1}/configs/{what}") for what in ("diff", "import", "render", "validate")}
     assert {place for place in changing if RIGHTS[place][0] is Permission.READ} == asks
 
 
@@ -170,7 +170,8 @@ def _refusal(answer: httpx.Response) -> str:
         return "unknown"
     if answer.status_code == 403:
         return "forbidden"
-    is_named = re.search(r"[Tt]here is no (project|experiment|run|code) [a-z0-9-]+", answer.text)
+    kinds = "|".join(KINDS)
+    is_named = re.search(rf"[Tt]here is no ({kinds}) [a-z0-9-]+", answer.text)
     return "hidden" if answer.status_code == 404 and is_named else ""
 
 
