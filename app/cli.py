@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.commands import audit, project, run, secret, token, user
+from app.commands import audit, code, config, project, run, secret, token, user
 from app.errors import SkydeckError
 from app.observability.masking import masked
 
@@ -28,6 +28,8 @@ app.add_typer(user.app, name="user")
 app.add_typer(project.app, name="project")
 app.add_typer(run.app, name="run")
 app.add_typer(secret.app, name="secret")
+app.add_typer(config.app, name="config")
+app.add_typer(code.app, name="code")
 app.add_typer(audit.app, name="audit")
 
 Port = Annotated[

@@ -165,7 +165,7 @@ async def test_the_form_can_start_from_another_runs_config(
 async def test_the_panel_says_when_it_would_start_and_how_long_it_takes(
     client: httpx.AsyncClient, seeded: Seeded
 ) -> None:
-    panel = parse((await client.get("/runs/new/admission")).text)
+    panel = parse((await client.post("/runs/new/check", data={"recipe": RECIPE})).text)
     assert "waits, position 3" in panel.text
     assert "about 1 min 27 s" in panel.text
     assert recipes.get(RECIPE).needs in panel.text
