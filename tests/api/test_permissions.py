@@ -17,7 +17,7 @@ from app.users.service import Scope
 from tests.api.helpers import V1, bearer, make_token, problem
 
 SAFE = {"GET", "HEAD"}
-READING_POSTS = {f"{V1}/configs/validate", f"{V1}/configs/render"}
+READING_POSTS = {f"{V1}/configs/{what}" for what in ("validate", "render", "import", "diff")}
 
 
 def permissions(dependant: Dependant) -> Iterator[Permission]:
