@@ -6,12 +6,12 @@ defaults; see the files themselves. Adding a recipe is adding a file and naming 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from importlib import resources
 from typing import Any
 
-import yaml
-
 from app.recipes.model import Difference, Field, FieldType, Group, Package, Recipe
+from app.recipes.texts import load_yaml
 
 _DATA = resources.files("app.recipes") / "data"
 _FILES = ("visgym-sft-grpo.yaml", "visgym-instruct-grpo.yaml", "command.yaml")
@@ -44,8 +44,9 @@ def read(entry: Mapping[str, Any]) -> Recipe:
     )
 
 
+@cache
 def _load(name: str) -> Any:
-    return yaml.safe_load((_DATA / name).read_text())
+    return load_yaml((_DATA / name).read_text(encoding="utf-8"))
 
 
 def _group(entry: Mapping[str, Any]) -> Group:

@@ -10,4 +10,4 @@ _FOLDER = Path(__file__).parents[2] / "worker" / "jobs"
 @cache
 def read(name: str) -> str:
     """The text of a program by its path below `worker/jobs`."""
-    return (_FOLDER / name).read_text()
+    return (_FOLDER / name).read_text(encoding="utf-8")

@@ -232,8 +232,8 @@ def script(config: Config, recipe: Recipe | None) -> str:
     """The script of the job as it is rendered; empty for runs that others execute."""
     if recipe is None:
         return ""
-    rendered = recipes.render(recipe, config.values)
-    return "\n".join(rendered.files.values())
+    files = recipes.render(recipe, config.values).files
+    return next(iter(files.values()))
 
 
 def stop_consequences(run: Run) -> list[str]:

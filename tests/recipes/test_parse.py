@@ -51,6 +51,8 @@ def left(text: str) -> list[tuple[int, str]]:
         (f"uv run --isolated --extra fsdp {MAIN} trainer.seed=3", "trainer.seed", 3),
         (f"exec env A=1 {MAIN} trainer.seed=3 2>&1 | tee log", "job.environment", {"A": "1"}),
         (f"bash -c '{MAIN} trainer.seed=3'", "trainer.seed", 3),
+        (f"if [[ -f x && -z $X ]]; then\n{MAIN} trainer.seed=3\nfi", "trainer.seed", 3),
+        (f"ID=${{ID:-$(date +%s)}}\n{MAIN} trainer.run_name=$ID", "trainer.run_name", "{run_id}"),
         (f"{MAIN} trainer.seed=1 trainer.seed=2", "trainer.seed", 2),
         (f"{MAIN} trainer.resume_mode=null", "trainer.resume_mode", None),
         ("trainer.epochs=3\n\n# more\ntrainer.tags=[a, b]", "trainer.tags", ["a", "b"]),

@@ -172,7 +172,7 @@ class _Follower:
             self._export(command, arguments[1:])
         elif name in (":", "unset"):
             self._variables(name, arguments[1:])
-        elif reason := _NOT_NEEDED.get(name):
+        elif reason := _NOT_NEEDED.get("[[" if arguments[-1].raw == "]]" else name):
             self._found.note(command.line, command.text, reason)
         elif name in ("bash", "sh"):
             self._shell(command, arguments[1:])
