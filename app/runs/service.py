@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -412,7 +411,3 @@ async def _wish(
     await repository.set_desired(session, run.id, desired)
     await session.refresh(run, ["desired_status"])
     session.add(rows.wish_note(run, desired, actor=actor, reason=reason))
-
-
-def _plain(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, datetime) else value

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 import structlog
-from app.web.session_cookie import SESSION_COOKIE
 from fastapi import FastAPI
 
 from app.access.coverage import guards_of
@@ -34,6 +33,7 @@ from app.secrets import service as secrets
 from app.settings import Settings
 from app.sharing import service as sharing
 from app.users import service as users
+from app.web.session_cookie import SESSION_COOKIE
 from tests.api.helpers import bearer, make_token
 from tests.conftest import sqlite_copy
 from tests.factories import ADA, make_experiment

@@ -4,7 +4,6 @@ import re
 
 import httpx
 import pytest
-from app.web.session_cookie import SECURE_SESSION_COOKIE
 
 from app.db import Database
 from app.models import Role, User
@@ -12,6 +11,7 @@ from app.users import service as users
 from app.users.passwords import POOL
 from app.users.service.throttle import NAME_LIMIT
 from app.web.deps import SESSION_COOKIE
+from app.web.session_cookie import SECURE_SESSION_COOKIE
 from tests.users.people import PASSWORD, add_project, add_user
 from tests.web.html import Element, parse
 
