@@ -44,7 +44,7 @@ def main() -> None:
     try:
         app()
     except SkydeckError as error:
-        _fail(error.message)
+        _fail(error.detail)
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
     except BrokenPipeError:

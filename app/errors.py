@@ -36,6 +36,11 @@ class SkydeckError(Exception):
         super().__init__(message)
         self.message = message
 
+    @property
+    def detail(self) -> str:
+        """For whoever runs the service: the command line prints it."""
+        return self.message
+
 
 class NotFound(SkydeckError):
     """`is_hidden`: the thing exists, but the caller may not know that."""

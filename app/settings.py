@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from pydantic_settings.sources import DotEnvSettingsSource
 
@@ -84,6 +85,14 @@ class Settings(BaseSettings):
             "`X-Forwarded-Proto` are believed; nobody's if unset"
         ),
     ] = None
+    public_url: Annotated[
+        str | None,
+        AfterValidator(lambda given: _checked_public_url(given)),
+        Field(
+            description="Where people reach the service, `https://HOST`: links to invites, new "
+            "passwords and shared runs start with it; with the host of the request if unset"
+        ),
+    ] = None
     session_days: Annotated[int, Field(ge=1, le=365, description="Days until a sign-in ends")] = 30
     session_idle_days: Annotated[
         int, Field(ge=1, le=365, description="Days without a visit until a sign-in ends")
@@ -133,9 +142,7 @@ _DRIVERS = {
     "sqlite": "sqlite+aiosqlite",
 }
 # Read by others: the client and command line, a job, the conformance tests.
-_NOT_SETTINGS = {
-    PREFIX + name for name in ("URL", "TOKEN", "PUBLIC_URL", "RUN_ID", "RUN_DIR", "SHARED")
-}
+_NOT_SETTINGS = {PREFIX + name for name in ("URL", "TOKEN", "RUN_ID", "RUN_DIR", "SHARED")}
 _SCHEMES = ("sqlite+aiosqlite", "postgresql+asyncpg")
 
 
@@ -235,6 +242,23 @@ def _checked_url(text: str) -> str:
     if url.get_backend_name() != "sqlite":
         return text
     return _absolute(url).render_as_string(hide_password=False)
+
+
+def _checked_public_url(text: str | None) -> str | None:
+    if text is None:
+        return None
+    wanted = "wanted is http(s)://HOST or http(s)://HOST:PORT, without a path"
+    try:
+        parts = urlsplit(text)
+        # A port that is no number is only looked at when it is asked for.
+        is_whole = parts.port != 0 and parts.hostname and parts.scheme in ("http", "https")
+    except ValueError:
+        raise ValueError(wanted) from None
+    origin = f"{parts.scheme}://{parts.netloc}"
+    is_plain = text.isascii() and text.isprintable() and not set(parts.netloc) & set("@ \\")
+    if not is_whole or not is_plain or text.rstrip("/") != origin:
+        raise ValueError(wanted)
+    return origin
 
 
 def _absolute(url: "URL") -> "URL":

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app.access.denial_limit import DenialLimit, Noted
 from app.access.principal import Actor
 from app.access.repository import ObjectKind, projects_of
 from app.audit import service as audit
@@ -21,6 +22,8 @@ from app.models import AuditOutcome
 SEPARATOR = ", "
 """Between the slugs of a target that stands for several objects."""
 _KEY = "denial"
+_SAME = ("method", "path", "needs")
+_MORE = "more requests were denied in this minute than there are rows"
 _logger = logging.getLogger(__name__)
 
 
@@ -39,10 +42,11 @@ def note(scope: Scope, denial: Denial) -> None:
 
 
 class DenialLog:
-    """ASGI middleware: stores the denial that a request's guard noted."""
+    """ASGI middleware: stores the denial that a request's guard noted, as often as `limit` says."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, limit: DenialLimit | None = None) -> None:
         self.app = app
+        self._limit = limit or DenialLimit()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -50,7 +54,15 @@ class DenialLog:
         finally:
             denial: Denial | None = scope.get("state", {}).get(_KEY)
             if denial is not None:
-                await _store(scope["app"].state.database, denial)
+                await self._keep(scope["app"].state.database, denial)
+
+    async def _keep(self, database: Database, denial: Denial) -> None:
+        asked = (denial.target, *(denial.details.get(each) for each in _SAME))
+        noted = self._limit.take(denial.actor.key, asked)
+        if noted is Noted.LAST:
+            denial = replace(denial, details=denial.details | {"note": _MORE})
+        if noted is not Noted.NO:
+            await _store(database, denial)
 
 
 async def _store(database: Database, denial: Denial) -> None:

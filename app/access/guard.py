@@ -18,6 +18,7 @@ from app.access.service import ObjectKind
 from app.audit.service import Target
 from app.db import Database
 from app.errors import Forbidden, NotFound
+from app.observability.masking import masked
 
 _ADDRESS_LENGTH = 64
 # Rows of the audit log stay for ever: whoever is denied must not choose how large they are.
@@ -69,7 +70,7 @@ class Guard:
 
     def _note(self, request: Request, principal: Principal) -> None:
         target = Target(self.kind or "site", denials.SEPARATOR.join(self.slugs(request)))
-        path = request.url.path[:_PATH_LENGTH]
+        path = masked(request.url.path)[:_PATH_LENGTH]
         details = {"method": request.method, "path": path, "needs": self.permission}
         denials.note(request.scope, Denial(principal.actor, target, details))
 

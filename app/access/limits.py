@@ -13,8 +13,10 @@ from limits import RateLimitItem, RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import SlidingWindowCounterRateLimiter
 
+from app.access.addresses import network_of
 from app.access.guard import origin_of
 from app.errors import TooMany
+from app.web.session_cookie import read_session
 
 # Many people may sit behind one address.
 _CALLERS_AN_ADDRESS = 5
@@ -42,7 +44,8 @@ class RequestLimit:
     """A dependency of routes: at most `per_minute` requests, `area` keeping its own count.
 
     `per_minute` None takes the setting `requests_per_minute`. Where a request has a credential it
-    is counted under that, and under its address with room for several callers.
+    is counted under that, and under its address with room for several callers. Other cookies and
+    other schemes of `Authorization` count for nothing: whoever adds one is still the same caller.
     """
 
     area: str
@@ -52,7 +55,7 @@ class RequestLimit:
         """Raises `TooMany`."""
         counter: RequestCounter = request.app.state.request_counter
         amount = self.per_minute or request.app.state.settings.requests_per_minute
-        address = origin_of(request).address
+        address = network_of(origin_of(request).address)
         credential = _credential(request)
         # The address comes first: whoever makes up credentials fills no table of counts.
         shared = amount * (_CALLERS_AN_ADDRESS if credential else 1)
@@ -62,5 +65,7 @@ class RequestLimit:
 
 
 def _credential(request: Request) -> str:
-    given = request.headers.get("authorization") or request.headers.get("cookie") or ""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    given = token.strip() if scheme.lower() == "bearer" else ""
+    given = given or read_session(request)
     return hashlib.sha256(given.encode()).hexdigest() if given else ""

@@ -10,6 +10,8 @@ from starlette.exceptions import HTTPException
 
 from app.errors import Invalid, Problem
 
+_JSON = "application/json"
+
 
 class JsonRoute(APIRoute):
     """A route whose JSON body is read by `read_json`."""
@@ -18,6 +20,8 @@ class JsonRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def strictly(request: Request) -> Response:
+            if self.body_field is not None:
+                _require_json(request)
             try:
                 return await handle(_StrictRequest(request.scope, request.receive))
             except HTTPException as error:
@@ -45,6 +49,16 @@ def read_json(body: bytes) -> Any:
         raise _refused("depth", "the body is nested too deeply") from None
     except ValueError:
         raise _refused("number", "a number in the body has too many digits") from None
+
+
+def _require_json(request: Request) -> None:
+    """A body of another type is none of ours, and pages of other sites can send `text/plain`."""
+    headers = request.headers
+    if "transfer-encoding" not in headers and headers.get("content-length", "0") == "0":
+        return
+    given = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if given != _JSON and not (given.startswith("application/") and given.endswith("+json")):
+        raise HTTPException(415, f"send Content-Type: {_JSON}; nothing was changed")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from app.audit.repository import Row
 from app.clock import utcnow
 from app.db import Database
 from app.models import AuditEntry, AuditOutcome
+from app.observability.masking import masked, masked_inside
 from app.paging import Page, decode_id_cursor, page_of
 
 __all__ = [
@@ -74,11 +75,11 @@ def record(
             action=action.value,
             outcome=outcome,
             object_kind=target.kind,
-            object_slug=target.slug[:_NAME_LENGTH],
+            object_slug=masked(target.slug)[:_NAME_LENGTH],
             project_id=target.project_id,
             before_digest=digest(before),
             after_digest=digest(after),
-            details={**_changed(before, after), **(details or {})},
+            details=masked_inside({**_changed(before, after), **(details or {})}),
         )
     )
 

@@ -21,6 +21,7 @@ from app.commands.database import require_database
 from app.db import Database, WriteSession
 from app.errors import SkydeckError
 from app.projects import service as projects
+from app.secrets.vault import attach
 from app.settings import Settings, load_settings
 from app.up.checks import LOCK_NAME, UP_FILE
 from app.users import service as users
@@ -72,6 +73,7 @@ def in_database(url: str, act: Callable[[WriteSession], Awaitable[T]]) -> T:
 
     async def run() -> T:
         database = Database(url)
+        attach(database, load_settings().secret_keys)
         try:
             async with database.write() as session:
                 return await act(session)

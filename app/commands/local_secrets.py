@@ -64,7 +64,7 @@ def delete_value(settings: Settings, project: str | None, name: str) -> None:
         async with database.write() as session:
             await service.delete(session, await _place(session, project), name, actor=host_actor())
 
-    _run(settings, act)
+    _run(settings, act, needs_keys=False)
 
 
 def rotate_keys(settings: Settings) -> Rotation:
@@ -85,9 +85,12 @@ def forget_old_keys(settings: Settings) -> list[str]:
     return _run(settings, act)
 
 
-def _run(settings: Settings, act: Callable[[Database], Awaitable[T]]) -> T:
+def _run(
+    settings: Settings, act: Callable[[Database], Awaitable[T]], *, needs_keys: bool = True
+) -> T:
     require_database(settings.url)
-    require_secret_keys(settings)
+    if needs_keys:
+        require_secret_keys(settings)
 
     async def run() -> T:
         database = Database(settings.url)

@@ -16,6 +16,7 @@ from app.metrics import service
 from app.metrics.push import read_points
 from app.metrics.schemas import AcceptedAnswer, MetricAnswer, SeriesListAnswer
 from app.runs import service as runs
+from app.secrets import service as secrets
 
 router = APIRouter(tags=["metrics"], route_class=JsonRoute)
 
@@ -104,6 +105,9 @@ async def push_metrics(
     run = await runs.get(session, run_id)
     if run.deleted_at is not None:
         raise Conflict(f"run {run.slug} is deleted: restore it before pushing to it")
+    # One text: thousands of keys are looked through at once.
+    keys = "\n".join({point.key for point in points})
+    await secrets.refuse_values(session, [run.project_id], {"key": keys})
     attempt = run.attempts[-1].number if run.attempts else 1
     accepted = await service.push(session, run, attempt, points, actor=caller.actor)
     return AcceptedAnswer(accepted=accepted)

@@ -64,10 +64,22 @@ def masked(text: str) -> str:
     return text
 
 
+def masked_inside(value: Any) -> Any:
+    """The same with all texts in it masked, at any depth; keys stay."""
+    if isinstance(value, str):
+        return masked(value)
+    if isinstance(value, dict):
+        return {key: masked_inside(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [masked_inside(each) for each in value]
+    # A tuple stays one: what is known of an exception comes as such.
+    return tuple(masked_inside(each) for each in value) if type(value) is tuple else value
+
+
 def mask_fields(_logger: object, _method: str, line: "EventDict") -> "EventDict":
     """A processor of structlog: masks all texts of a line, at any depth."""
     return {
-        name: _MARK if name.lower() in _FIELDS and value else _inside(value)
+        name: _MARK if name.lower() in _FIELDS and value else masked_inside(value)
         for name, value in line.items()
     }
 
@@ -75,17 +87,6 @@ def mask_fields(_logger: object, _method: str, line: "EventDict") -> "EventDict"
 def mask_line(_logger: object, _method: str, line: Any) -> str:
     """A last processor: masks the finished line, tracebacks and what objects say of themselves."""
     return masked(str(line))
-
-
-def _inside(value: Any) -> Any:
-    if isinstance(value, str):
-        return masked(value)
-    if isinstance(value, dict):
-        return {key: _inside(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_inside(each) for each in value]
-    # A tuple stays one: what is known of an exception comes as such.
-    return tuple(_inside(each) for each in value) if type(value) is tuple else value
 
 
 def _current() -> "Masker | None":

@@ -22,6 +22,7 @@ from app.outgoing.gate import RuleGate
 from app.outgoing.resolve import Resolver
 from app.outgoing.rule_text import parse_rule
 from app.outgoing.rules import AddressVerdict
+from app.secrets import service as secrets
 
 HOST_LENGTH = 300
 REASON_LENGTH = 500
@@ -50,6 +51,8 @@ async def allow(session: AsyncSession, actor: Actor, *, host: str, reason: str) 
 
     `host` is a name, `*.` and a suffix, an IP address or a network; each may name a port.
     """
+    # First of all: a message about a wrong value may quote it.
+    await secrets.refuse_values(session, None, {"host": host, "reason": reason})
     text = _checked(host, reason)
     row = AllowedHost(
         slug=new_slug("host"),

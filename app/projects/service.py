@@ -22,6 +22,7 @@ from app.models import Project, ProjectMember, Role, User
 from app.names import checked_name
 from app.paging import Page, decode_id_cursor, page_of
 from app.projects import repository
+from app.secrets import service as secrets
 from app.users import service as users
 from app.users.rules import clean_name
 
@@ -131,6 +132,7 @@ async def create(
 
     Raises `Invalid` for a name or slug that cannot be, or a slug that is taken.
     """
+    await secrets.refuse_values(session, None, {"name": name, "slug": slug or ""})
     cleaned = checked_name(name)
     project = Project(
         id=new_id(),
@@ -154,6 +156,7 @@ async def create(
 
 async def rename(session: AsyncSession, project: Project, name: str, *, actor: Actor) -> Project:
     """Changes the name; the slug stays, so that addresses stay. Raises `Invalid`."""
+    await secrets.refuse_values(session, None, {"name": name})
     before, after = {"name": project.name}, {"name": checked_name(name)}
     if before != after:
         project.name = after["name"]

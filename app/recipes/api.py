@@ -11,8 +11,10 @@ from app.api.deps import Reader, Reading
 from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
 from app.clusters import service as clusters
+from app.errors import Problem
 from app.models import Cluster, ClusterKind
 from app.recipes import service
+from app.recipes.model import Finding, Findings
 from app.recipes.schemas import (
     ChangeAnswer,
     ConfigBody,
@@ -43,9 +45,12 @@ async def get_recipe(name: str, _caller: Reader) -> RecipeAnswer:
 @router.post("/configs/validate")
 async def validate_config(body: ConfigBody, caller: Reader, session: Reading) -> ValidationAnswer:
     """Everything that would stop a launch, and what is worth a second look. Changes nothing."""
-    await secrets.refuse_values(session, _readable(caller), body.config)
+    held = await secrets.find_values(session, _readable(caller), body.config)
     recipe = service.get(body.recipe)
     cluster = None if body.cluster is None else await clusters.get(session, body.cluster)
+    if held:
+        # Said alone: messages about wrong values may quote them.
+        return ValidationAnswer.of(Findings(errors=tuple(map(_finding, held))))
     is_embedded = cluster is not None and cluster.kind is ClusterKind.EMBEDDED
     resources = None if cluster is None or is_embedded else _resources(cluster)
     found = service.validate(recipe, body.config, cluster=resources, is_embedded=is_embedded)
@@ -83,6 +88,10 @@ def _resources(cluster: Cluster) -> service.ClusterResources | None:
     """GPUs by node as last observed; None while none were."""
     gpus = clusters.gpus_by_node(cluster)
     return service.ClusterResources(name=cluster.name, gpus_by_node=gpus) if gpus else None
+def _finding(problem: Problem) -> Finding:
+    return Finding(
+        rule=problem.rule, fields=(problem.field,), message=problem.message, fix=secrets.NAME_IT
+    )
 
 
 def _readable(caller: Principal) -> list[UUID] | None:

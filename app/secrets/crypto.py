@@ -6,6 +6,7 @@ is the head of its SHA-256. Fernet (AES-128-CBC and HMAC-SHA256) is `cryptograph
 
 import fcntl
 import hashlib
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,6 +18,11 @@ from cryptography.fernet import Fernet, InvalidToken
 from app.errors import SkydeckError, StartError
 
 ID_LENGTH = 16
+_logger = logging.getLogger(__name__)
+_FOR_PEOPLE = (
+    "the service's key file is missing a key; an administrator finds the details in the service's "
+    "log"
+)
 _OTHERS = 0o077
 _COMMENT = """\
 # Keys that Skydeck's secrets are encrypted with, newest first. Without this file they are lost:
@@ -29,6 +35,14 @@ class KeyMissing(SkydeckError):
 
     code = "secret_key_missing"
     status = 503
+
+    def __init__(self, message: str, *, detail: str = "") -> None:
+        super().__init__(message)
+        self._detail = detail
+
+    @property
+    def detail(self) -> str:
+        return self._detail or self.message
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +72,9 @@ class KeyRing:
             self._read()
         key = self._keys.get(sealed.key_id)
         if key is None:
-            raise KeyMissing(
+            raise missing(
                 f"a secret was encrypted with key {sealed.key_id}, which {self.file} does not "
-                "have: put that key back into the file, or set the secret anew"
+                "have: put that key back into the file, or delete the secret and set it anew"
             )
         try:
             return key.decrypt(sealed.ciphertext).decode("utf-8", "surrogatepass")
@@ -74,16 +88,29 @@ class KeyRing:
         self._read()
         return list(self._keys)
 
+    def has(self, key_id: str) -> bool:
+        """Whether the file has the key now; False also where there is no such file."""
+        try:
+            return key_id in self.ids()
+        except KeyMissing:
+            return False
+
     def _read(self) -> None:
         try:
             self._keys = {key_id(key): Fernet(key) for key in read_keys(self.file)}
         except FileNotFoundError:
-            raise KeyMissing(
+            raise missing(
                 f"there is no key file {self.file}: put it back from its copy, or name its place "
                 "in SKYDECK_SECRET_KEYS_FILE"
             ) from None
         except StartError as error:
-            raise KeyMissing(error.message) from None
+            raise missing(error.message) from None
+
+
+def missing(detail: str) -> KeyMissing:
+    """An error that tells people no paths; the service's log has them."""
+    _logger.error("secrets cannot be read: %s", detail)
+    return KeyMissing(_FOR_PEOPLE, detail=detail)
 
 
 def key_id(key: str) -> str:

@@ -9,9 +9,11 @@ import base64
 import html
 import json
 import shlex
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import quote, quote_plus
 
 import numpy as np
@@ -24,6 +26,12 @@ MIN_LENGTH = 8
 _WRAPS = (64, 76)
 _PAIRS = range(0, MIN_LENGTH, 2)
 _ALL_PAIRS = 1 << 16
+_FEW = 4
+# Forms by their first bytes, and of those by their lengths, the longest first: lines of one value
+# may well begin alike, and are then told apart by one look-up.
+_ByHead = Mapping[bytes, Sequence[tuple[int, set[bytes]]]]
+# Of 256 values; the longest ones have half a megabyte of forms each.
+_FORMS_KEPT = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +55,8 @@ class Masker:
             for form in forms(value):
                 names.setdefault(form, name)
         self._names = names
-        self._by_head: Mapping[bytes, list[bytes]] = _by_head(names)
+        self._by_head = _by_head(names)
+        self._heads = np.sort(np.frombuffer(b"".join(self._by_head), dtype=np.uint64))
         self._tables = [_table(names, at) for at in _PAIRS] if names else []
         self.longest = max(map(len, names), default=0)
         """Bytes of the longest form."""
@@ -92,28 +101,55 @@ class Masker:
 
     def _spans(self, data: bytes) -> Iterator[tuple[int, int, str]]:
         """Places to mask, in order: values that overlap are one place, with the first's name."""
-        current: tuple[int, int, str] | None = None
-        for start, form in self._found(data):
-            stop = start + len(form)
-            if current is not None and start < current[1]:
-                current = (current[0], max(current[1], stop), current[2])
-                continue
-            if current is not None:
-                yield current
-            current = (start, stop, self._names[form])
-        if current is not None:
-            yield current
+        places = self._candidates(data)
+        done = 0
+        while done < len(places):
+            start = places[done]
+            form = self._form_at(data, start)
+            done += 1
+            if form is not None:
+                stop, done = self._reach(data, places, done, start + len(form))
+                yield start, stop, self._names[form]
+
+    def _reach(self, data: bytes, places: list[int], done: int, stop: int) -> tuple[int, int]:
+        """Where a masked place ends that goes to `stop` at least, and the candidates done then.
+
+        Looks from behind, and only for forms that lead further: in a text that repeats itself a
+        form may begin at every sign, and nearly all of them tell nothing new.
+        """
+        while done < (behind := bisect_left(places, stop, done)):
+            for start in reversed(places[done:behind]):
+                if start + self.longest <= stop:
+                    break
+                form = self._form_at(data, start, beyond=stop)
+                if form is not None:
+                    stop = start + len(form)
+            done = behind
+        return stop, done
+
+    def _form_at(self, data: bytes, start: int, *, beyond: int = 0) -> bytes | None:
+        """The longest form that stands there, unless it ends at `beyond` or before."""
+        for length, alike in self._by_head.get(data[start : start + MIN_LENGTH], ()):
+            if start + length <= beyond:
+                return None
+            if len(alike) <= _FEW:
+                # Compared in place: most differ early, and cutting out a long text takes long.
+                form = next((form for form in alike if data.startswith(form, start)), None)
+            else:
+                form = data[start : start + length]
+            if form in alike:
+                return form
+        return None
 
     def _found(self, data: bytes) -> Iterator[tuple[int, bytes]]:
         """Each place where a form stands, with the longest form that stands there."""
         for start in self._candidates(data):
-            for form in self._by_head.get(data[start : start + MIN_LENGTH], ()):
-                if data.startswith(form, start):
-                    yield start, form
-                    break
+            form = self._form_at(data, start)
+            if form is not None:
+                yield start, form
 
     def _candidates(self, data: bytes) -> list[int]:
-        """Places whose next eight bytes may be those of a form."""
+        """Places whose next eight bytes are those of a form."""
         count = len(data) - MIN_LENGTH + 1
         if count <= 0 or not self._names:
             return []
@@ -122,7 +158,10 @@ class Masker:
         places: npt.NDArray[np.intp] = np.flatnonzero(self._tables[0][pairs[:count]])
         for at, table in zip(_PAIRS[1:], self._tables[1:], strict=True):
             places = places[table[pairs[places + at]]]
-        found: list[int] = places.tolist()
+        heads = np.lib.stride_tricks.sliding_window_view(raw, MIN_LENGTH)[places]
+        numbers = heads.view(np.uint64).ravel()
+        near = np.searchsorted(self._heads[:-1], numbers)
+        found: list[int] = places[self._heads[near] == numbers].tolist()
         return found
 
     def _hold(self, data: bytes) -> int:
@@ -137,19 +176,21 @@ class Masker:
             first_short = len(data)
         for start in self._candidates(data[first:]):
             tail = data[first + start :]
-            heads = self._by_head.get(tail[:MIN_LENGTH], ())
-            if any(len(form) > len(tail) and form.startswith(tail) for form in heads):
+            groups = self._by_head.get(tail[:MIN_LENGTH], ())
+            longer = (alike for length, alike in groups if length > len(tail))
+            if any(form.startswith(tail) for alike in longer for form in alike):
                 return first + start
         return first_short
 
 
-def forms(value: str) -> set[bytes]:
+@lru_cache(maxsize=_FORMS_KEPT)
+def forms(value: str) -> frozenset[bytes]:
     """All byte strings of at least `MIN_LENGTH` that give the value away."""
     lines = value.splitlines()
     texts = {value, *lines, *(line.strip() for line in lines), "\n".join(lines), "\r\n".join(lines)}
     found = {form for text in texts for form in _escaped(text)}
     found |= {form for text in (value, value.strip()) for form in _encoded(text)}
-    return {form for form in found if len(form) >= MIN_LENGTH}
+    return frozenset(form for form in found if len(form) >= MIN_LENGTH)
 
 
 def _escaped(text: str) -> Iterator[bytes]:
@@ -196,11 +237,12 @@ def _encoded(text: str) -> Iterator[bytes]:
         yield from (whole[at : at + width] for at in range(0, len(whole), width))
 
 
-def _by_head(names: Iterable[bytes]) -> dict[bytes, list[bytes]]:
-    heads: defaultdict[bytes, list[bytes]] = defaultdict(list)
-    for form in sorted(names, key=len, reverse=True):
-        heads[form[:MIN_LENGTH]].append(form)
-    return dict(heads)
+def _by_head(names: Iterable[bytes]) -> _ByHead:
+    heads: defaultdict[bytes, defaultdict[int, set[bytes]]]
+    heads = defaultdict(lambda: defaultdict(set))
+    for form in names:
+        heads[form[:MIN_LENGTH]][len(form)].add(form)
+    return {head: sorted(groups.items(), reverse=True) for head, groups in heads.items()}
 
 
 def _table(names: Iterable[bytes], at: int) -> npt.NDArray[np.bool_]:

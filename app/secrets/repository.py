@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, CursorResult, and_, delete, exists, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.models import Attempt, ConfigValue, LogStream, Run, Secret
+from app.models import Attempt, ConfigValue, LogStream, Project, Run, Secret
 from app.runs.states import ATTEMPT_ENDED
 from app.secrets.vault import RETIRED
 
@@ -40,9 +40,31 @@ async def list_known(session: AsyncSession, project_ids: Sequence[UUID] | None) 
     return (await session.scalars(query)).all()
 
 
-async def list_retired(session: AsyncSession) -> Sequence[Secret]:
+async def list_all_retired(session: AsyncSession) -> Sequence[Secret]:
     query = select(Secret).where(Secret.name.like(f"%{RETIRED}%")).order_by(Secret.id)
     return (await session.scalars(query)).all()
+
+
+async def list_retired(
+    session: AsyncSession, project_id: UUID | None, head: str
+) -> Sequence[Secret]:
+    """Those kept for masking whose names begin so."""
+    query = select(Secret).where(_in(project_id), Secret.name.startswith(head, autoescape=True))
+    return (await session.scalars(query)).all()
+
+
+async def list_lost(
+    session: AsyncSession, known: Sequence[str], *, limit: int
+) -> list[tuple[str, str | None]]:
+    """(name, project's slug; None: the site's) of secrets under none of the keys of these ids."""
+    query = (
+        select(Secret.name, Project.slug)
+        .outerjoin(Project, Project.id == Secret.project_id)
+        .where(Secret.key_id.not_in(known))
+        .order_by(Secret.name, Secret.id)
+        .limit(limit)
+    )
+    return [(row[0], row[1]) for row in await session.execute(query)]
 
 
 async def references(session: AsyncSession, project_id: UUID, key: str) -> list[tuple[str, int]]:

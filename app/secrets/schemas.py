@@ -11,7 +11,7 @@ from app.secrets.service import MAX_BYTES, Listed
 class SecretBody(Body):
     value: str = Field(
         max_length=MAX_BYTES,
-        description="8 characters to 64,000 bytes; it is never given back",
+        description="8 characters to 16,000 bytes; it is never given back",
         json_schema_extra={"writeOnly": True},
     )
 

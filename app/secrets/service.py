@@ -5,6 +5,7 @@ administrators set up. A value is never given back: only a worker opens it, for 
 environment, and whoever masks text.
 """
 
+import asyncio
 import difflib
 import re
 from collections import Counter
@@ -27,18 +28,34 @@ from app.ids import new_id, new_slug
 from app.models import Secret
 from app.recipes import service as recipes
 from app.secrets import repository
-from app.secrets.masking import MIN_LENGTH, Masker
+from app.secrets.crypto import missing
+from app.secrets.masking import MIN_LENGTH, Masker, forms
 from app.secrets.vault import RETIRED, vault_of
 
 MAX_NAME = 100
-MAX_BYTES = 64_000
-MIN_SIGNS = 4
+MAX_BYTES = 16_000
+MIN_SIGNS = 5
+HOLDS_SECRET = "holds_secret"  # noqa: S105 - a rule's name
+"""The rule of `Problem`s about texts with a secret's value in them."""
+NAME_IT = (
+    f"set the secret's name under {recipes.SECRETS}, and read the value from the job's environment"
+)
 _NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 # What a program's start depends on must stay what the cluster gives it.
-_TAKEN_HEADS = ("SKYDECK_", "RAY_", "LD_", "PYTHON", "DYLD_", "BASH_")
-_TAKEN = frozenset(
-    {"PATH", "HOME", "SHELL", "USER", "PWD", "IFS", "ENV", "TZ", "LANG", "TMPDIR", "HOSTNAME"}
+_TAKEN_HEADS = (
+    *("SKYDECK_", "RAY_", "LD_", "DYLD_", "MALLOC_", "NVIDIA_", "NCCL_"),
+    *("PYTHON", "BASH_", "PERL5", "RUBY", "GIT_", "OPENSSL_", "SSL_CERT_"),
 )
+_TAKEN_TAIL = "_PROXY"
+_TAKEN = frozenset(
+    {
+        *("PATH", "HOME", "SHELL", "USER", "PWD", "IFS", "ENV", "TZ", "LANG", "TMPDIR", "HOSTNAME"),
+        *("GCONV_PATH", "GLIBC_TUNABLES", "NODE_OPTIONS"),
+        *("CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS"),
+    }
+)
+# Above this, finding all forms of a value takes so long that other requests would notice.
+_LONG_BYTES = 1_000
 _RETIRED_NAME = 80
 
 
@@ -88,6 +105,7 @@ async def put(
     """Sets a secret; returns whether it is new. Raises `Invalid`, `Conflict`, `KeyMissing`."""
     checked_name(name)
     checked_value(value)
+    await _refuse_foreign_keys(session)
     before = await repository.find(session, project_id, name)
     now = utcnow()
     row = Secret(
@@ -99,6 +117,9 @@ async def put(
         created_at=before.created_at if before else now,
         changed_at=now,
     )
+    if len(value) > _LONG_BYTES:
+        # Kept from here on: the next line of the service's log asks for them.
+        await asyncio.to_thread(forms, value)
     sealed = vault_of(session).seal(row.slug, name, value)
     row.ciphertext, row.key_id = sealed.ciphertext, sealed.key_id
     if before is not None:
@@ -116,15 +137,26 @@ async def put(
 async def delete(
     session: AsyncSession, project_id: UUID | None, name: str, *, actor: Actor
 ) -> None:
-    """Raises `NotFound`. Runs that name it fail at their next start, and say so."""
-    row = await find(session, project_id, name)
-    await _retire(session, row, utcnow())
+    """Raises `NotFound`. Runs that name it fail at their next start, and say so.
+
+    Needs no key. What cannot be read any more cannot be masked either, so it is not kept for that.
+    """
+    keys = vault_of(session).keys
+    kept = await repository.list_retired(session, project_id, f"{name[:_RETIRED_NAME]}{RETIRED}")
+    lost = [row for row in kept if not keys.has(row.key_id)]
+    for each in lost:
+        await repository.remove(session, each)
+    current = await repository.find(session, project_id, name)
+    if current is not None and not keys.has(current.key_id):
+        await repository.remove(session, current)
+    elif current is not None or not lost:
+        await _retire(session, await find(session, project_id, name), utcnow())
     audit.record(session, actor, Action.SECRET_DELETE, Target("secret", name, project_id))
 
 
 async def forget_retired(session: AsyncSession) -> None:
     """Removes values that were replaced or deleted, once no job can print them any more."""
-    for row in await repository.list_retired(session):
+    for row in await repository.list_all_retired(session):
         is_needed = await repository.may_still_be_printed(
             session, row.project_id, since=row.changed_at
         )
@@ -135,7 +167,12 @@ async def forget_retired(session: AsyncSession) -> None:
 async def masker(session: AsyncSession, project_ids: Sequence[UUID] | None) -> Masker:
     """Masks the secrets of these projects (None: of all) and of the site. Raises `KeyMissing`."""
     rows = await repository.list_known(session, project_ids)
-    return vault_of(session).masker(rows) if rows else Masker(())
+    if not rows:
+        return Masker(())
+    vault = vault_of(session)
+    if any(len(row.ciphertext) > _LONG_BYTES for row in rows):
+        return await asyncio.to_thread(vault.masker, rows)
+    return vault.masker(rows)
 
 
 async def require_known(
@@ -161,22 +198,28 @@ async def refuse_values(
 
     None: of any project. `texts` by the field that is blamed. The message never holds the value.
     """
+    problems = await find_values(session, project_ids, texts)
+    if problems:
+        raise Invalid(problems[0].message, problems)
+
+
+async def find_values(
+    session: AsyncSession, project_ids: Sequence[UUID] | None, texts: Mapping[str, Any]
+) -> list[Problem]:
+    """What `refuse_values` raises, as a list. Neither messages nor fields hold a value."""
     known = await masker(session, project_ids)
     if not known:
-        return
+        return []
     found = {(field, known.find(text)) for field, text in _texts(texts)}
-    problems = [
+    return [
         Problem(
-            field,
-            "holds_secret",
-            f"this holds the value of secret {name}: set the secret's name under "
-            f"{recipes.SECRETS}, and read the value from the job's environment",
+            known.text(field),
+            HOLDS_SECRET,
+            f"this holds the value of secret {name}: {NAME_IT}",
         )
         for field, name in sorted(found, key=str)
         if name is not None
     ]
-    if problems:
-        raise Invalid(problems[0].message, problems)
 
 
 async def rows_for_job(
@@ -199,7 +242,7 @@ def checked_name(name: str) -> str:
             f"a name has capital letters, digits and _, at most {MAX_NAME} of them, such as "
             "HF_TOKEN: it becomes the name of an environment variable"
         )
-    elif name in _TAKEN or name.startswith(_TAKEN_HEADS):
+    elif name in _TAKEN or name.startswith(_TAKEN_HEADS) or name.endswith(_TAKEN_TAIL):
         message = f"{name} steers programs or Skydeck itself: take another name"
     if message:
         raise Invalid(message, [Problem("name", "name", message)])
@@ -222,11 +265,30 @@ def checked_value(value: str) -> str:
             f"a value has at least {MIN_SIGNS} different characters: masking this one would blank "
             "rulers and numbers in logs"
         )
+    elif _repeats(value.strip()):
+        message = (
+            "a value is not one piece repeated: masking this one would blank rulers and tables in "
+            "logs"
+        )
     elif "\0" in value or _is_broken(value):
         message = "a value holds no NUL and no half of a character: no environment can hold those"
     if message:
         raise Invalid(message, [Problem("value", "value", message)])
     return value
+
+
+async def _refuse_foreign_keys(session: AsyncSession) -> None:
+    """With another installation's file, what is set now would be lost once the right one is back.
+
+    Raises `KeyMissing`.
+    """
+    lacking = set(await repository.count_by_key(session)) - set(vault_of(session).keys.ids())
+    if lacking:
+        names = ", ".join(sorted(lacking))
+        raise missing(
+            f"nothing was set: the key file lacks key {names}, which secrets are encrypted with. "
+            "Put the right file back, or delete those secrets: `skydeck doctor` names them"
+        )
 
 
 async def _retire(session: AsyncSession, row: Secret, now: datetime) -> None:
@@ -258,6 +320,20 @@ def _texts(value: Any, field: str = "") -> Iterable[tuple[str, str]]:
     elif isinstance(value, list | tuple):
         for each in value:
             yield from _texts(each, field)
+
+
+def _repeats(text: str) -> bool:
+    """Whether the text is a shorter one, said several times, and perhaps its beginning once more.
+
+    Whatever repeats covers a half of the text at least, so its second quarter stands there twice.
+    """
+    piece = len(text) // 4
+    at = text.find(text[:piece], 1)
+    while 0 < at <= len(text) // 2:
+        if text[at:] == text[:-at]:
+            return True
+        at = text.find(text[:piece], at + 1)
+    return False
 
 
 def _is_broken(value: str) -> bool:

@@ -1,6 +1,7 @@
 """Opens and seals secrets, and remembers what it opened so that it is masked from then on."""
 
 import hashlib
+import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,6 +26,7 @@ class Vault:
 
     def __init__(self, file: Path) -> None:
         self.keys = KeyRing(file)
+        self._lock = threading.Lock()
         self._maskers: OrderedDict[bytes, Masker] = OrderedDict()
 
     def seal(self, slug: str, name: str, value: str) -> Sealed:
@@ -49,10 +51,12 @@ class Vault:
             # A row that is only kept for masking must not take another one's name in a mark.
             current_first = sorted(rows, key=lambda row: RETIRED in row.name)
             found = Masker([(shown_name(row), self.open(row)) for row in current_first])
+        # Long values are made ready in threads.
+        with self._lock:
             self._maskers[digest] = found
-        self._maskers.move_to_end(digest)
-        if len(self._maskers) > _MASKERS_KEPT:
-            self._maskers.popitem(last=False)
+            self._maskers.move_to_end(digest)
+            if len(self._maskers) > _MASKERS_KEPT:
+                self._maskers.popitem(last=False)
         return found
 
 

@@ -11,6 +11,7 @@ from app.api.schemas import Listing
 from app.runs import service as runs
 from app.sharing import service
 from app.sharing.schemas import NewShareAnswer, ShareAnswer, ShareBody
+from app.web.public_links import public_link
 
 router = APIRouter(tags=["runs"], route_class=JsonRoute)
 
@@ -29,7 +30,7 @@ async def share_run(
     async def make() -> NewShareAnswer:
         run = await runs.get(session, run_id)
         link, secret = await service.create(session, run, actor=caller.actor, days=body.days)
-        return NewShareAnswer.made(link, f"{request.base_url}shared/{secret}")
+        return NewShareAnswer.made(link, public_link(request, f"shared/{secret}"))
 
     return await once.create(session, caller, make, answer=NewShareAnswer, hide="url")
 

@@ -15,6 +15,7 @@ from app.sharing.contexts import SharePage
 from app.web.deps import RunWriter, Store
 from app.web.flash import flash
 from app.web.forms import FormField
+from app.web.public_links import public_link
 from app.web.templating import page
 
 router = APIRouter()
@@ -54,7 +55,7 @@ async def share(
     except Invalid as error:
         context = await _share_page(store, slug, life=life, problem=error.message)
         return page(request, "sharing/share.html", context, status=422)
-    context = await _share_page(store, slug, url=f"{request.base_url}shared/{secret}")
+    context = await _share_page(store, slug, url=public_link(request, f"shared/{secret}"))
     return page(request, "sharing/share.html", context, status=201)
 
 

@@ -11,6 +11,7 @@ from app.observability.logging import configure as configure_logging
 from app.observability.logging import log_crashes
 from app.settings import Settings, load_settings
 from app.up.checks import listen
+from app.up.connections import ConnectionLimits, bounded_protocol
 
 # Live pages hold their connections open for ever; at the end they are cut off after this.
 _GRACE_SECONDS = 2
@@ -20,8 +21,18 @@ def serve(settings: Settings, listener: socket.socket | None = None) -> None:
     """Serves until SIGINT or SIGTERM. Raises `StartError` if the port is taken."""
     configure_logging(settings.log_level, settings.log_format)
     log_crashes()
-    config = uvicorn.Config(
+    server = uvicorn.Server(server_config(settings, ConnectionLimits.of_process()))
+    server.run(sockets=[listener or listen(settings.host, settings.port)])
+
+
+def server_config(settings: Settings, limits: ConnectionLimits) -> uvicorn.Config:
+    """How uvicorn serves the application."""
+    return uvicorn.Config(
         create_app(settings),
+        http=bounded_protocol(limits),
+        backlog=limits.backlog,
+        # No page uses them, and they would leave the limits of connections.
+        ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
@@ -30,7 +41,6 @@ def serve(settings: Settings, listener: socket.socket | None = None) -> None:
         forwarded_allow_ips=settings.trusted_proxies,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
-    uvicorn.Server(config).run(sockets=[listener or listen(settings.host, settings.port)])
 
 
 def main() -> int:

@@ -153,7 +153,12 @@ def token_fields(
             problem=problems.get("project", ""),
         ),
         FormField(
-            "expiry", "Lasts", "choice", typed.get("expiry", Expiry.QUARTER), choices=expiries
+            "expiry",
+            "Lasts",
+            "choice",
+            typed.get("expiry", Expiry.QUARTER),
+            choices=expiries,
+            problem=problems.get("expiry", ""),
         ),
         FormField(
             "until",
@@ -168,14 +173,21 @@ def token_fields(
 
 def expires_at(expiry: str, until: str, now: datetime) -> datetime | None:
     """When a token ends, by what was chosen. Raises `Invalid`."""
+    if expiry not in list(Expiry):
+        message = f"choose one of: {', '.join(Expiry)}"
+        raise Invalid(message, [Problem("expiry", "choice", message)])
+    chosen = Expiry(expiry)
+    if chosen is Expiry.DATE:
+        return _end_of(until)
+    return None if chosen is Expiry.NEVER else now + timedelta(days=_DAYS[chosen])
+
+
+def _end_of(day: str) -> datetime:
     try:
-        chosen = Expiry(expiry)
-        if chosen is Expiry.DATE:
-            return datetime.combine(date.fromisoformat(until), time.max, UTC)
+        return datetime.combine(date.fromisoformat(day), time.max, UTC)
     except ValueError:
         message = "give a day, such as 2027-01-31"
         raise Invalid(message, [Problem("expires_at", "date", message)]) from None
-    return None if chosen is Expiry.NEVER else now + timedelta(days=_DAYS[chosen])
 
 
 def invite_fields(

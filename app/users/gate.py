@@ -3,6 +3,9 @@
 Passwords have their own limits, in the database (`service.throttle`). This one only keeps a flood
 from costing more than a glance: nothing is parsed, asked or rendered for what it refuses. It is
 counted in each web process for itself. Links have a path of their own and pass.
+
+A network's first tries are its own, so nobody can use them up for others. Only what comes after
+them takes from what all share.
 """
 
 import time
@@ -14,8 +17,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app.access.addresses import network_of
 from app.users.contexts import SignInPage
 from app.users.forms import sign_in_fields
+from app.users.passwords import POOL, PasswordPool
 from app.web.csp import HEADERS
 from app.web.templating import page
 
@@ -56,13 +61,24 @@ class Buckets:
 
 
 class SignInGate:
-    """ASGI middleware: 429 for sign-ins beyond one a second from an address, five in all."""
+    """ASGI middleware: 429 for sign-ins beyond one a second from a network.
 
-    def __init__(self, app: ASGIApp, clock: Callable[[], float] = time.monotonic) -> None:
+    And for what networks send beyond their first two, and one a minute, once that is together more
+    than five a second; and while the queue before the hash is full, which would refuse it anyhow.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        clock: Callable[[], float] = time.monotonic,
+        pool: PasswordPool = POOL,
+    ) -> None:
         self.app = app
+        self._pool = pool
         self._clock = clock
-        self._by_address = Buckets(per_second=1, burst=20)
-        self._all = Buckets(per_second=5, burst=40)
+        self._by_network = Buckets(per_second=1, burst=20)
+        self._first = Buckets(per_second=1 / 60, burst=2)
+        self._shared = Buckets(per_second=5, burst=40)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_sign_in = scope["type"] == "http" and scope["path"] == _PATH
@@ -73,9 +89,11 @@ class SignInGate:
 
     def _may_pass(self, scope: Scope) -> bool:
         now = self._clock()
-        address = scope["client"][0] if scope.get("client") else ""
-        # The address first, so that one that floods does not use up what is for all.
-        return self._by_address.take(address, now) and self._all.take("", now)
+        network = network_of(scope["client"][0] if scope.get("client") else "")
+        # The network's own limit first, so that one that floods does not use up what is for all.
+        if not self._by_network.take(network, now) or self._pool.is_full():
+            return False
+        return self._first.take(network, now) or self._shared.take("", now)
 
 
 def _refusal() -> Response:

@@ -13,6 +13,7 @@ from app.models import Role
 from app.users import forms, service
 from app.users.contexts import InviteRow, InvitesPart
 from app.web.deps import Viewer
+from app.web.public_links import public_link
 
 
 class Typed(BaseModel):
@@ -65,8 +66,8 @@ async def show(
 
 
 def link_to(request: Request, page: str, secret: str) -> str:
-    """The address of a page that redeems a secret, on the host that this browser calls."""
-    return f"{request.base_url}{page}?{urlencode({'token': secret})}"
+    """The address of a page that redeems a secret, as other people reach it."""
+    return public_link(request, f"{page}?{urlencode({'token': secret})}")
 
 
 def _row(entry: service.InviteEntry) -> InviteRow:

@@ -66,6 +66,13 @@ class PasswordPool:
         finally:
             self._free.release()
 
+    def is_full(self) -> bool:
+        """Whether `slot` would refuse just now."""
+        if self._free.acquire(blocking=False):
+            self._free.release()
+            return False
+        return True
+
     def hash_now(self, password: str) -> str:
         """For programs that serve nobody meanwhile."""
         return self._hasher.hash(normalised(password))

@@ -31,6 +31,8 @@ HEADERS = {
 
 # Only sent over TLS, where it makes browsers refuse plain HTTP from then on.
 STRICT_TRANSPORT = "max-age=31536000"
+# Their answers hold tokens, links and what only the caller may read.
+_NEVER_STORED = ("/api/", "/sign-in", "/join", "/reset")
 
 
 class SecurityHeaders:
@@ -49,6 +51,8 @@ class SecurityHeaders:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
+                if scope["path"].startswith(_NEVER_STORED):
+                    headers.setdefault("Cache-Control", "no-store")
                 if scope["scheme"] == "https":
                     headers.setdefault("Strict-Transport-Security", STRICT_TRANSPORT)
             await send(message)

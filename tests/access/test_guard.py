@@ -1,5 +1,6 @@
 """What a guard looks at, and when a denied attempt is written down."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from sqlalchemy import func, select
 from starlette.types import Message, Receive, Scope, Send
 
 from app.access import denials
+from app.access.denial_limit import ROWS_A_MINUTE, DenialLimit
 from app.access.denials import Denial, DenialLog
 from app.access.guard import Guard, origin_of
 from app.access.permissions import Permission
@@ -91,6 +93,22 @@ async def test_a_denial_is_stored_after_the_answer_and_even_if_that_fails(
         await DenialLog(app)({"type": "http", "app": outer}, _no_receive, send)
     assert stored_at_the_answer == [0]
     assert await count() == 1
+
+
+async def test_what_is_denied_again_and_again_leaves_few_rows(sqlite_database: Database) -> None:
+    async def app(scope: Scope, _receive: Receive, _send: Send) -> None:
+        denials.note(scope, replace(DENIAL, details={"method": "GET", "path": scope["path"]}))
+
+    outer = FastAPI()
+    outer.state.database = sqlite_database
+    log = DenialLog(app, DenialLimit(lambda: 0.0))
+    for number in [0, 0, *range(ROWS_A_MINUTE + 3)]:
+        scope = {"type": "http", "app": outer, "path": f"/runs/{number}"}
+        await log(scope, _no_receive, _no_send)
+    async with sqlite_database.read() as session:
+        rows = (await session.scalars(select(AuditEntry).order_by(AuditEntry.id))).all()
+    assert [row.details["path"] for row in rows] == [f"/runs/{n}" for n in range(ROWS_A_MINUTE + 1)]
+    assert ["note" in row.details for row in rows] == [False] * ROWS_A_MINUTE + [True]
 
 
 async def test_a_denial_that_cannot_be_stored_is_told_to_the_log(

@@ -167,3 +167,27 @@ async def test_the_request_has_an_id(api: httpx.AsyncClient) -> None:
     assert given.headers["x-request-id"] == "mine-1"
     made = await api.get(f"{V1}/recipes", headers={"X-Request-ID": "no good\tid"})
     assert made.headers["x-request-id"].startswith("req-")
+
+
+@pytest.mark.parametrize("media_type", ["text/plain", "application/x-www-form-urlencoded", None])
+async def test_a_body_of_another_type_is_not_read(
+    api: httpx.AsyncClient, media_type: str | None
+) -> None:
+    headers = {"Content-Type": media_type} if media_type else {}
+    answer = await api.post(f"{V1}/experiments", content=b"{nonsense", headers=headers)
+    assert "send Content-Type: application/json" in problem(answer, 415)["detail"]
+
+
+async def test_json_may_say_its_charset(api: httpx.AsyncClient) -> None:
+    headers = {"Content-Type": "Application/JSON; charset=utf-8"}
+    answer = await api.post(f"{V1}/experiments", content=b"{}", headers=headers)
+    assert answer.status_code == 422
+
+
+async def test_no_answer_is_kept_by_a_cache(
+    api: httpx.AsyncClient,
+) -> None:
+    for path in (f"{V1}/runs", f"{V1}/no-such-thing", "/sign-in", "/join", "/reset"):
+        assert (await api.get(path)).headers["Cache-Control"] == "no-store", path
+    answer = await api.post("/sign-in", data={"name": "ada", "password": "wrong"})
+    assert answer.headers["Cache-Control"] == "no-store"

@@ -44,6 +44,31 @@ async def test_made_up_tokens_do_not_get_round_the_limit(
     assert statuses[-1] == 429
 
 
+async def test_a_junk_cookie_is_no_other_caller(
+    application: FastAPI, anyone: httpx.AsyncClient
+) -> None:
+    limit(application)
+    statuses: list[int] = []
+    while 429 not in statuses and len(statuses) < LIMIT * 2:
+        headers = {"Cookie": f"junk={len(statuses)}", "Authorization": f"Basic {len(statuses)}"}
+        statuses.append((await anyone.get("/sign-in", headers=headers)).status_code)
+    assert 429 in statuses
+
+
+async def test_an_ipv6_network_is_one_caller(application: FastAPI) -> None:
+    limit(application)
+
+    async def ask(address: str) -> int:
+        transport = httpx.ASGITransport(application, client=(address, 1))
+        async with httpx.AsyncClient(transport=transport, base_url="http://skydeck") as client:
+            return (await client.get("/sign-in")).status_code
+
+    statuses = [await ask(f"2001:db8::{number:x}") for number in range(LIMIT * 2)]
+    assert statuses[0] == 200
+    assert 429 in statuses
+    assert await ask("2001:db8:0:1::1") == 200
+
+
 async def test_a_page_says_that_it_was_asked_too_often(
     application: FastAPI, anyone: httpx.AsyncClient
 ) -> None:

@@ -46,7 +46,7 @@ async def test_a_secret_is_put_listed_and_deleted(admin: httpx.AsyncClient, path
         ("HF_TOKEN", {"value": "tiny"}, "value"),
         ("HF_TOKEN", {"value": [VALUE]}, "value"),
         ("HF_TOKEN", {}, "value"),
-        ("HF_TOKEN", {"value": "€" * 64_000}, "value"),
+        ("HF_TOKEN", {"value": "€" * 16_000}, "value"),
     ],
 )
 async def test_what_cannot_be_a_secret_is_refused_without_being_repeated(
@@ -103,3 +103,17 @@ async def test_a_process_without_a_key_file_says_so_and_launches_what_needs_none
     database.info.clear()
     problem(await admin.put(f"{SITE}/HF_TOKEN", json={"value": VALUE}), 503)
     assert (await make_run(admin))["status"] == "queued"
+
+
+async def test_validation_finds_a_value_in_a_config(admin: httpx.AsyncClient) -> None:
+    await admin.put(f"{PROJECT}/HF_TOKEN", json={"value": VALUE})
+    config = {"data.val_data": VALUE, VALUE: 1, "trainer.seed": "no number"}
+    body = {"recipe": "embedded-maze-grpo", "config": config}
+    answer = await admin.post(f"{V1}/configs/validate", json=body)
+    assert answer.status_code == 200
+    found = answer.json()
+    assert not found["ok"]
+    assert {each["rule"] for each in found["errors"]} == {"holds_secret"}
+    assert [each["fields"] for each in found["errors"]] == [["data.val_data"], ["***HF_TOKEN***"]]
+    assert "job.secrets" in found["errors"][0]["suggestion"]
+    assert VALUE not in answer.text

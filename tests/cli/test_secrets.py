@@ -84,3 +84,5 @@ def test_the_checkup_says_that_a_key_file_is_lost(
         assert answer.status == 1
         assert "is missing, and the database holds 1 secret" in answer.err
     assert not (home / "secret.keys").exists()
+    assert skydeck("secret", "delete", "HF_TOKEN", "--yes").out == "HF_TOKEN deleted\n"
+    assert "no secrets" in skydeck("doctor").out

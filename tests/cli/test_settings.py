@@ -107,3 +107,25 @@ def test_a_database_that_cannot_be_opened_is_one_line(tmp_path: Path, place: str
     assert (answer.returncode, answer.stdout) == (1, "")
     [line] = answer.stderr.splitlines()
     assert place in line
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("", "sky.example", "ftp://sky.example", "https://", "https://sky.example/path"),
+        *("https://sky.example?a=b", "https://sky.example#a", "https://me:pw@sky.example"),
+        *("https://sky.example:port", "https://sky.example:99999", "https://sky example"),
+    ],
+)
+def test_a_wrong_public_url_stops_the_start(
+    home: Path, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setenv("SKYDECK_PUBLIC_URL", url)
+    with pytest.raises(StartError, match=r"SKYDECK_PUBLIC_URL.*wanted is http"):
+        load_settings()
+
+
+@pytest.mark.parametrize("url", ["https://sky.example", "http://10.0.0.7:8000/", "https://[::1]:1"])
+def test_a_public_url_that_is_taken(home: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("SKYDECK_PUBLIC_URL", url)
+    assert load_settings().public_url == url.rstrip("/")

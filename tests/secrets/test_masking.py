@@ -139,3 +139,28 @@ def _timed(masker: Masker, data: bytes) -> float:
     started = time.perf_counter()
     masker.feed(data, is_end=False)
     return time.perf_counter() - started
+
+
+@pytest.mark.parametrize("unit", ["abcd", "ab", "abcd1234"])
+def test_a_log_that_repeats_what_a_value_repeats_takes_no_seconds(unit: str) -> None:
+    masker = Masker([("A", (unit * 16_000)[:16_000])])
+    data = (unit * 1_000_000)[:1_000_000].encode()
+    started = time.process_time()
+    assert masker.feed(data, is_end=True).data == b"***A***"
+    assert time.process_time() - started < 2
+
+
+def test_lines_that_begin_alike_take_no_seconds() -> None:
+    masker = Masker([("A", "\n".join(f"abcdabcd{number}" for number in range(1_300)))])
+    data = b"abcd" * 250_000
+    started = time.process_time()
+    assert masker.feed(data, is_end=True).data == data
+    assert time.process_time() - started < 3
+
+
+def test_the_forms_of_a_value_are_found_once() -> None:
+    value = "a value that nobody else has: " + "x7Qm" * 500
+    before = forms.cache_info().misses
+    Masker([("A", value)])
+    Masker([("B", value), ("C", "another value")])
+    assert forms.cache_info().misses <= before + 2

@@ -16,6 +16,11 @@ from app.secrets.crypto import KeyMissing
 from app.secrets.vault import vault_of
 from tests.factories import ADA, make_experiment, make_run
 
+STEERING = (
+    *("OPENSSL_CONF", "GCONV_PATH", "GLIBC_TUNABLES", "SSL_CERT_FILE", "HTTPS_PROXY", "ALL_PROXY"),
+    *("NODE_OPTIONS", "PERL5LIB", "RUBYOPT", "GIT_SSH_COMMAND", "MALLOC_PERTURB_"),
+    *("CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "NVIDIA_VISIBLE_DEVICES", "NCCL_DEBUG"),
+)
 VALUE = "hf_Zx81kkLmPq"
 GRACE = Actor("grace", "user:grace")
 
@@ -78,7 +83,9 @@ def test_names_are_those_of_environment_variables(name: str) -> None:
         service.checked_name(name)
 
 
-@pytest.mark.parametrize("name", ["SKYDECK_URL", "RAY_ADDRESS", "LD_PRELOAD", "PYTHONPATH", "PATH"])
+@pytest.mark.parametrize(
+    "name", ["SKYDECK_URL", "RAY_ADDRESS", "LD_PRELOAD", "PYTHONPATH", "PATH", *STEERING]
+)
 def test_names_that_steer_programs_are_refused(name: str) -> None:
     with pytest.raises(Invalid, match="take another name"):
         service.checked_name(name)
@@ -90,7 +97,9 @@ def test_names_that_steer_programs_are_refused(name: str) -> None:
         ("tiny", "at least 8 characters"),
         (" tiny    \n ", "at least 8 characters"),
         ("--------------", "different characters"),
-        ("x" * 30_000 + "abc" * 20_000, "64,000 bytes"),
+        ("x" * 9_000 + "abc" * 3_000, "16,000 bytes"),
+        ("abcd1234" * 100, "repeated"),
+        ("abcd1234" * 100 + "abc", "repeated"),
         ("nul\0in the middle", "NUL"),
         ("half \ud800 of a sign", "half"),
     ],

@@ -7,6 +7,7 @@ import pytest
 from app.db import Database
 from app.errors import StartError
 from app.secrets import crypto, service
+from app.secrets.crypto import KeyMissing
 from app.secrets.startup import require_keys
 from tests.factories import ADA
 
@@ -59,3 +60,23 @@ async def test_a_file_that_others_may_read_stops_the_start(
     key_file.chmod(0o644)  # noqa: ASYNC240 - a moment's work
     with pytest.raises(StartError, match="chmod 600"):
         await look(vaulted, key_file)
+
+
+async def test_with_a_foreign_file_nothing_is_set_and_what_is_lost_can_be_given_up(
+    vaulted: Database, key_file: Path
+) -> None:
+    async with vaulted.write() as session:
+        await service.put(session, None, "KEY", "some value", actor=ADA)
+    lose(key_file)
+    crypto.make_file(key_file)
+    with pytest.raises(KeyMissing) as caught:
+        async with vaulted.write() as session:
+            await service.put(session, None, "OTHER", "another value", actor=ADA)
+    assert "put the right file back" in caught.value.detail.lower()
+    with pytest.raises(StartError, match="skydeck secret delete KEY --site"):
+        await look(vaulted, key_file)
+    async with vaulted.write() as session:
+        await service.delete(session, None, "KEY", actor=ADA)
+    assert await look(vaulted, key_file) == "1 key, 0 secrets"
+    async with vaulted.write() as session:
+        assert await service.put(session, None, "OTHER", "another value", actor=ADA)

@@ -157,7 +157,7 @@ async def test_a_config_with_a_value_in_it_is_refused_without_repeating_it(
             given = body if path.endswith("experiments") else {**body, "name": None}
             given = {key: each for key, each in given.items() if each is not None}
             status, answer = await _call(app, "POST", path, given, headers)
-            assert status == 422, (path, answer)
+            assert status == (200 if path.endswith("validate") else 422), (path, answer)
             assert b"holds_secret" in answer
             assert finds(answer) == []
 

@@ -2,6 +2,7 @@
 
 import httpx
 import pytest
+from fastapi import FastAPI
 
 from app.access.permissions import Scope
 from app.db import Database
@@ -60,3 +61,15 @@ async def test_who_only_reads_cannot_share(
     headers = bearer(await make_token(database, Scope.READ))
     problem(await api.request(method, path, headers=headers), 403)
     assert len((await get(api, f"/runs/{run}/shares"))["items"]) == 1
+
+
+async def test_a_link_starts_with_the_public_url_whatever_host_was_asked(
+    application: FastAPI, api: httpx.AsyncClient
+) -> None:
+    run = (await make_external(api))["id"]
+    forged = {"Host": "evil.example"}
+    application.state.settings = application.state.settings.model_copy(
+        update={"public_url": "https://sky.example"}
+    )
+    made = await post(api, f"/runs/{run}/shares", {}, headers=forged)
+    assert made["url"].startswith("https://sky.example/shared/")

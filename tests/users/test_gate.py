@@ -5,6 +5,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 
 from app.users.gate import Buckets, SignInGate
+from app.users.passwords import PasswordPool
 from app.web.csp import POLICY
 
 
@@ -45,12 +46,41 @@ async def test_one_address_cannot_shut_the_gate_for_others(clock: Clock) -> None
     assert again == [200] * 3 + [429] * 2
 
 
-async def test_many_addresses_share_what_is_for_all(clock: Clock) -> None:
+async def test_many_networks_share_what_is_for_all(clock: Clock) -> None:
     gate = SignInGate(PlainTextResponse("in"), clock)
-    seen = [(await post(gate, f"192.0.2.{number}")).status_code for number in range(60)]
+    networks = [f"192.0.2.{number}" for number in range(20)]
+    for address in networks * 2:
+        assert (await post(gate, address)).status_code == 200
+    seen = [(await post(gate, address)).status_code for address in networks * 3]
     assert seen == [200] * 40 + [429] * 20
     clock.now = 1
-    assert [(await post(gate, "192.0.2.99")).status_code for _ in range(6)] == [200] * 5 + [429]
+    again = [(await post(gate, address)).status_code for address in networks[:6]]
+    assert again == [200] * 5 + [429]
+
+
+async def test_floods_of_others_shut_nobody_out(clock: Clock) -> None:
+    gate = SignInGate(PlainTextResponse("in"), clock)
+    for second in range(60):
+        clock.now = second
+        for number in range(10):
+            await post(gate, f"192.0.2.{number}")
+    assert (await post(gate, "192.0.2.1")).status_code == 429
+    assert [(await post(gate, "198.51.100.1")).status_code for _ in range(2)] == [200, 200]
+
+
+async def test_nothing_passes_that_the_full_queue_would_refuse(clock: Clock) -> None:
+    pool = PasswordPool(queue_length=1)
+    gate = SignInGate(PlainTextResponse("in"), clock, pool)
+    with pool.slot():
+        assert (await post(gate, "192.0.2.1")).status_code == 429
+    assert (await post(gate, "192.0.2.1")).status_code == 200
+
+
+async def test_an_ipv6_network_is_one_caller(clock: Clock) -> None:
+    gate = SignInGate(PlainTextResponse("in"), clock)
+    seen = [(await post(gate, f"2001:db8::{number:x}")).status_code for number in range(30)]
+    assert seen == [200] * 20 + [429] * 10
+    assert (await post(gate, "2001:db8:0:1::1")).status_code == 200
 
 
 async def test_links_and_looks_always_pass(clock: Clock) -> None:

@@ -14,7 +14,7 @@ from app.users import service
 from app.users.devices import Device
 from app.users.passwords import PasswordPool
 from app.users.service.throttle import ADDRESS_LIMIT, NAME_LIMIT, WINDOW
-from tests.users.people import HOME, MINUTE, NOW, PASSWORD, QUICK, add_user, at, audited
+from tests.users.people import DAY, HOME, MINUTE, NOW, PASSWORD, QUICK, add_user, at, audited
 
 
 async def sign_in(
@@ -92,6 +92,31 @@ async def test_after_ten_wrong_ones_even_the_right_one_waits(database: Database)
     assert await sign_in(database, now=NOW + WINDOW, device=at("198.51.100.1"))
 
 
+async def test_guesses_of_others_do_not_shut_the_owner_out(database: Database) -> None:
+    await add_user(database, password=PASSWORD)
+    home, elsewhere = at("2001:db8::1"), at("203.0.113.9")
+    _, secret = await sign_in(database, device=home, now=NOW - 29 * DAY)
+    async with database.write() as session:
+        await service.end_session(session, secret, NOW - 29 * DAY)
+        await service.forget_old(session, NOW)
+    await guess(database, NAME_LIMIT, device=elsewhere)
+    for _ in range(2):
+        with pytest.raises(TooMany):
+            await sign_in(database, device=elsewhere)
+    assert await sign_in(database, device=at("2001:db8::2"))
+    await guess(database, ADDRESS_LIMIT, device=home)
+    with pytest.raises(TooMany):
+        await sign_in(database, device=home)
+
+
+async def test_an_old_sign_in_is_no_sign_of_the_owner(database: Database) -> None:
+    await add_user(database, password=PASSWORD)
+    await sign_in(database, now=NOW - 30 * DAY)
+    await guess(database, NAME_LIMIT)
+    with pytest.raises(TooMany):
+        await sign_in(database)
+
+
 async def test_names_that_do_not_exist_are_counted_alike(database: Database) -> None:
     await guess(database, NAME_LIMIT, name="nobody")
     with pytest.raises(TooMany):
@@ -129,7 +154,7 @@ async def test_right_ones_are_not_counted_and_forgive_nothing(database: Database
     await add_user(database, password=PASSWORD)
     await guess(database, NAME_LIMIT - 1)
     for _ in range(3):
-        await sign_in(database)
+        await sign_in(database, device=at("198.51.100.1"))
     await guess(database, 1)
     with pytest.raises(TooMany):
         await sign_in(database)

@@ -257,6 +257,7 @@ async def test_a_member_makes_tokens_within_their_rights(
         ({"project": "other"}, 404),
         ({"expiry": "until a date", "until": "tomorrow"}, 422),
         ({"expiry": "until a date", "until": "2020-01-01"}, 422),
+        ({"expiry": "for a while"}, 422),
         ({"name": ""}, 422),
     ):
         answer = await stranger.post("/settings/tokens", data=form | wrong)
@@ -264,6 +265,10 @@ async def test_a_member_makes_tokens_within_their_rights(
         page = parse(answer.text)
         invalid = [each for each in page.walk() if each.attributes.get("aria-invalid")]
         assert len(invalid) == 1, wrong
+        blamed = "expiry" if wrong.get("expiry") == "for a while" else list(wrong)[-1]
+        assert invalid[0].attributes["name"] == {"never": "scope"}.get(
+            str(wrong.get("expiry")), blamed
+        )
         if "name" not in wrong:
             assert page.labelled("Name").attributes["value"] == "laptop"
     [action] = revokes(parse((await stranger.get("/settings")).text), "tokens")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, delete, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, and_, delete, exists, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.models import (
@@ -20,6 +20,8 @@ from app.users.repository.changes import changed
 
 # Ended invites are listed for as long as somebody may wonder about them.
 _INVITES_KEPT = timedelta(days=90)
+SESSIONS_KEPT = timedelta(days=30)
+"""Ended sessions still say from where somebody used to be signed in."""
 
 
 async def has_administrator(session: AsyncSession) -> bool:
@@ -192,6 +194,17 @@ async def touch_session(
     )
 
 
+async def addresses_of(session: AsyncSession, name: str, *, after: datetime) -> set[str]:
+    """From where a user's browsers were last seen after that time, whether or not signed in now."""
+    query = (
+        select(UserSession.address)
+        .join(User, UserSession.user_id == User.id)
+        .where(User.name == name, UserSession.seen_at > after)
+        .distinct()
+    )
+    return set(await session.scalars(query))
+
+
 async def revoke_sessions(
     session: AsyncSession, user: User, now: datetime, *, but: str = ""
 ) -> int:
@@ -236,8 +249,9 @@ async def delete_failure(session: AsyncSession, row: SignInFailure) -> None:
 async def delete_ended(session: AsyncSession, now: datetime, *, failures_before: datetime) -> int:
     """Deletes sessions, links, invites and failures that no longer count; returns how many."""
     count = 0
+    is_over = or_(UserSession.expires_at <= now, UserSession.revoked_at.is_not(None))
     for table, is_ended in (
-        (UserSession, or_(UserSession.expires_at <= now, UserSession.revoked_at.is_not(None))),
+        (UserSession, and_(is_over, UserSession.seen_at <= now - SESSIONS_KEPT)),
         (SignInLink, or_(SignInLink.expires_at <= now, SignInLink.used_at.is_not(None))),
         (Invite, Invite.expires_at <= now - _INVITES_KEPT),
         (SignInFailure, SignInFailure.at <= failures_before),

@@ -65,10 +65,9 @@ async def list_tokens(
     session: AsyncSession,
     *,
     user_id: UUID | None = None,
-    project_id: UUID | None = None,
     slug: str | None = None,
 ) -> Sequence[TokenEntry]:
-    """Tokens that are not revoked, newest first; of one user, project or slug where given."""
+    """Tokens that are not revoked, newest first; of one user or slug where given."""
     query = (
         select(ApiToken, User.name, Project.slug)
         .outerjoin(User, ApiToken.user_id == User.id)
@@ -80,8 +79,6 @@ async def list_tokens(
         query = query.where(ApiToken.user_id == user_id)
     if slug is not None:
         query = query.where(ApiToken.slug == slug)
-    if project_id is not None:
-        query = query.where(ApiToken.project_id == project_id)
     return [TokenEntry(*row) for row in await session.execute(query)]
 
 

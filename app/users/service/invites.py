@@ -15,6 +15,7 @@ from app.clock import utcnow
 from app.errors import Conflict, Invalid, NotFound, Problem
 from app.ids import new_secret, new_slug
 from app.models import Invite, Project, ProjectMember, Role, User
+from app.secrets import service as secrets
 from app.users.devices import Device
 from app.users.hashes import hashed
 from app.users.repository import find_project
@@ -81,6 +82,7 @@ async def create_invite(
     if len(note) > _NOTE_LENGTH or not note.isprintable():
         message = f"use at most {_NOTE_LENGTH} printable characters"
         raise Invalid("the invite cannot be made", [Problem("note", "length", message)])
+    await secrets.refuse_values(session, None, {"note": note})
     invite = Invite(
         slug=new_slug("inv"),
         secret_hash=hashed(secret),

@@ -4,9 +4,11 @@ An attempt is counted before its password is looked at and taken back if that wa
 that come at the same moment cannot slip by together. What is refused here costs no hash, writes
 nothing, and is remembered for some seconds. The name counts whether or not there is such a user,
 so nothing is told.
+
+Guesses of others do not shut the owner out: where somebody was signed in lately, only the limit of
+the address counts for their name.
 """
 
-import ipaddress
 import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.access.addresses import network_of
 from app.db import Database
 from app.errors import TooMany
 from app.models import SignInFailure
@@ -23,9 +26,6 @@ from app.users.hashes import hashed
 WINDOW = timedelta(minutes=15)
 NAME_LIMIT = 10
 ADDRESS_LIMIT = 50
-_IPV6_BITS = 64
-
-
 _REMEMBERED_FOR = timedelta(seconds=10)
 _REMEMBERED_MOST = 10_000
 
@@ -34,16 +34,18 @@ _REMEMBERED_MOST = 10_000
 class Attempt:
     """Whose password is tried and from where; addresses of IPv6 count by their network."""
 
+    name: str
     name_hash: str
     address: str
 
     @classmethod
     def of(cls, name: str, address: str) -> "Attempt":
-        return cls(hashed(name), _network(address))
+        return cls(name, hashed(name), network_of(address))
 
     @property
     def keys(self) -> tuple[str, str]:
-        return self.name_hash, self.address
+        """What refusals are remembered by: the name's do not hold everywhere, see `_is_owners`."""
+        return f"{self.name_hash} {self.address}", self.address
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +75,15 @@ async def refuse_if_many(
     at = await repository.nth_failure_of_name(
         session, attempt.name_hash, NAME_LIMIT + counted, after=after
     )
-    key = attempt.name_hash
+    if at is not None and await _is_owners(session, attempt, now):
+        at = None
+    key, address_key = attempt.keys
     # Some servers do not tell the address, which then says nothing.
     if at is None and attempt.address:
         at = await repository.nth_failure_of_address(
             session, attempt.address, ADDRESS_LIMIT + counted, after=after
         )
-        key = attempt.address
+        key = address_key
     if at is not None:
         _remember(database, key, at + WINDOW, now)
         _refuse(at + WINDOW, now)
@@ -106,6 +110,13 @@ async def take_back(database: Database, row: SignInFailure) -> None:
         await repository.delete_failure(session, row)
 
 
+async def _is_owners(session: AsyncSession, attempt: Attempt, now: datetime) -> bool:
+    """Whether the user of that name was signed in from there lately."""
+    after = now - repository.SESSIONS_KEPT
+    seen = await repository.addresses_of(session, attempt.name, after=after)
+    return bool(attempt.address) and attempt.address in {network_of(each) for each in seen}
+
+
 def _remember(database: Database, key: str, until: datetime, now: datetime) -> None:
     memory = _memories.setdefault(database, {})
     if len(memory) >= _REMEMBERED_MOST:
@@ -121,18 +132,6 @@ def _refuse(until: datetime, now: datetime) -> None:
         f"Try again in {_minutes(seconds)}, or use a sign-in link",
         retry_after_seconds=seconds,
     )
-
-
-def _network(address: str) -> str:
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if parsed.version == 4:
-        return address
-    if parsed.ipv4_mapped is not None:
-        return str(parsed.ipv4_mapped)
-    return str(ipaddress.ip_network((int(parsed), _IPV6_BITS), strict=False))
 
 
 def _minutes(seconds: int) -> str:

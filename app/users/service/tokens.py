@@ -14,6 +14,7 @@ from app.clock import utcnow
 from app.errors import Forbidden, Invalid, NotFound, Problem
 from app.ids import new_secret, new_slug
 from app.models import ApiToken, User
+from app.secrets import service as secrets
 from app.users.hashes import hashed
 from app.users.repository import find_project
 from app.users.repository import tokens as repository
@@ -99,10 +100,11 @@ async def make_token(
     """A token for the maker's own use, of the whole site or bound to the project of that slug.
 
     Without an end it lasts 90 days, for administrators of the site for ever. A token's own tokens
-    are of its project and end with it. Raises `Forbidden`, `NotFound` or `Invalid`.
+    end with it; one bound to a project makes none. Raises `Forbidden`, `NotFound` or `Invalid`.
     """
     at = now or utcnow()
     place = await _place(session, maker, project)
+    await secrets.refuse_values(session, None, {"name": name})
     _require_scope(maker, scope, place)
     parent = await repository.find_token_named(session, maker.key)
     end = _end(maker, parent, expires_at, at)
@@ -141,16 +143,9 @@ async def list_tokens(session: AsyncSession) -> Sequence[TokenEntry]:
 
 
 async def list_tokens_of(session: AsyncSession, viewer: Principal) -> Sequence[TokenEntry]:
-    """One's own tokens that are not revoked, newest first; an administrator of the site sees all.
-
-    Through a token of one project: those of that project.
-    """
+    """One's own tokens that are not revoked, newest first; administrators of the site see all."""
     is_all = viewer.allows(Permission.ADMINISTER)
-    return await repository.list_tokens(
-        session,
-        user_id=None if is_all else viewer.user_id,
-        project_id=viewer.only_project_id,
-    )
+    return await repository.list_tokens(session, user_id=None if is_all else viewer.user_id)
 
 
 async def get_token(session: AsyncSession, slug: str, *, by: Principal | None) -> TokenEntry:
@@ -179,13 +174,14 @@ async def revoke_token(
 def _is_visible(token: ApiToken, viewer: Principal) -> bool:
     if viewer.allows(Permission.ADMINISTER):
         return True
-    is_in_place = viewer.only_project_id in (None, token.project_id)
-    return is_in_place and viewer.user_id is not None and token.user_id == viewer.user_id
+    return viewer.user_id is not None and token.user_id == viewer.user_id
 
 
 async def _place(session: AsyncSession, maker: Principal, project: str | None) -> UUID | None:
+    if maker.only_project_id is not None:
+        raise Forbidden("a token of one project makes no tokens")
     if project is None:
-        return maker.only_project_id
+        return None
     found = await find_project(session, project)
     if found is None:
         raise NotFound(f"there is no project {project}")
