@@ -44,7 +44,7 @@ def main() -> None:
     try:
         app()
     except SkydeckError as error:
-        _fail(error.detail)
+        _fail(error.operator_message)
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
     except BrokenPipeError:

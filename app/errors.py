@@ -37,7 +37,7 @@ class SkydeckError(Exception):
         self.message = message
 
     @property
-    def detail(self) -> str:
+    def operator_message(self) -> str:
         """For whoever runs the service: the command line prints it."""
         return self.message
 

@@ -41,7 +41,7 @@ class KeyMissing(SkydeckError):
         self._detail = detail
 
     @property
-    def detail(self) -> str:
+    def operator_message(self) -> str:
         return self._detail or self.message
 
 

@@ -81,8 +81,8 @@ def test_the_newest_key_cannot_be_dropped(file: Path) -> None:
     assert KeyRing(file).ids() == [newest]
     with pytest.raises(KeyMissing, match="an administrator") as caught:
         KeyRing(file).open(old)
-    assert old.key_id in caught.value.detail
-    assert str(file) in caught.value.detail
+    assert old.key_id in caught.value.operator_message
+    assert str(file) in caught.value.operator_message
     assert str(file) not in caught.value.message
 
 
@@ -93,5 +93,5 @@ def test_a_missing_file_and_a_changed_token_are_said(file: Path) -> None:
     file.unlink()
     with pytest.raises(KeyMissing) as caught:
         KeyRing(file).open(sealed)
-    assert "SKYDECK_SECRET_KEYS_FILE" in caught.value.detail
+    assert "SKYDECK_SECRET_KEYS_FILE" in caught.value.operator_message
     assert not file.exists()

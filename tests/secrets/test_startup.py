@@ -72,7 +72,7 @@ async def test_with_a_foreign_file_nothing_is_set_and_what_is_lost_can_be_given_
     with pytest.raises(KeyMissing) as caught:
         async with vaulted.write() as session:
             await service.put(session, None, "OTHER", "another value", actor=ADA)
-    assert "put the right file back" in caught.value.detail.lower()
+    assert "put the right file back" in caught.value.operator_message.lower()
     with pytest.raises(StartError, match="skydeck secret delete KEY --site"):
         await look(vaulted, key_file)
     async with vaulted.write() as session:

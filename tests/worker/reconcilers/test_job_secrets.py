@@ -173,18 +173,18 @@ async def test_a_job_that_prints_nothing_but_its_secret_does_not_stop_its_log(
 ) -> None:
     async with bench.database.write() as session:
         project = await projects.ensure_default(session)
-        await service.put(session, project.id, "RING", "abcdabcdabcd", actor=ADA)
+        await service.put(session, project.id, "RING", "abcdefgh", actor=ADA)
     slug = await queue(bench)
     await bench.settle()
     bench.gateway.start(f"{slug}-a1")
-    text = b"abcd" * 600_000
+    text = b"abcdefgh" * 300_000
     bench.write_log(slug, text)
     await bench.step()
     assert (await bench.stream(slug)).read_bytes > len(text) / 2
     await bench.end_job(slug, JobStatus.SUCCEEDED)
     stream = await bench.stream(slug)
     assert (stream.read_bytes, stream.is_complete) == (len(text), True)
-    assert b"abcdabcdabcd" not in await stored(bench, stream.id)
+    assert b"abcdefgh" not in await stored(bench, stream.id)
 
 
 async def test_while_the_embedded_cluster_is_off_runs_wait_and_say_why(bench: Bench) -> None:
