@@ -53,7 +53,17 @@ CLASSES = [
             sweeps,
             users,
         ),
-        *(cluster_line, config_table, errors, forms, paging, project_switch, run_table, svg, templating),
+        *(
+            cluster_line,
+            config_table,
+            errors,
+            forms,
+            paging,
+            project_switch,
+            run_table,
+            svg,
+            templating,
+        ),
     )
     for _, context in inspect.getmembers(module, inspect.isclass)
     if context.__module__ == module.__name__ and dataclasses.is_dataclass(context)
