@@ -88,6 +88,8 @@ def _resources(cluster: Cluster) -> service.ClusterResources | None:
     """GPUs by node as last observed; None while none were."""
     gpus = clusters.gpus_by_node(cluster)
     return service.ClusterResources(name=cluster.name, gpus_by_node=gpus) if gpus else None
+
+
 def _finding(problem: Problem) -> Finding:
     return Finding(
         rule=problem.rule, fields=(problem.field,), message=problem.message, fix=secrets.NAME_IT
