@@ -69,7 +69,9 @@ class Guard:
             raise
 
     def _note(self, request: Request, principal: Principal) -> None:
-        target = Target(self.kind or "site", denials.SEPARATOR.join(self.slugs(request)))
+        slugs = self.slugs(request)
+        kind = self.kind if self.kind and slugs else "site"
+        target = Target(kind, denials.SEPARATOR.join(slugs))
         path = masked(request.url.path)[:_PATH_LENGTH]
         details = {"method": request.method, "path": path, "needs": self.permission}
         denials.note(request.scope, Denial(principal.actor, target, details))

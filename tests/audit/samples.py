@@ -174,6 +174,11 @@ async def reset_link(_world: World, session: WriteSession) -> Names:
     return {"secret": await users.create_reset_link(session, user)}
 
 
+async def sign_in_link(_world: World, session: WriteSession) -> Names:
+    await users.create_user(session, "grace")
+    return {"secret": await users.create_link_for(session, "grace")}
+
+
 async def password(_world: World, session: WriteSession) -> Names:
     await users.create_user(session, "grace", password_hash=await hash_password(PASSWORD))
     return {"person": "grace"}
@@ -331,6 +336,9 @@ SAMPLES: dict[str, Sample] = {
         {"name": "{person}", "password": PASSWORD},
         wrong={"name": "{person}", "password": "a guess"},
         is_signed_in=False,
+    ),
+    "POST /sign-in/link": Sample(
+        Action.SIGN_IN, sign_in_link, {"token": "{secret}"}, is_signed_in=False
     ),
     "POST /join": Sample(
         Action.USER_CREATE,
