@@ -38,7 +38,7 @@ async def test_a_length_beyond_the_limit_is_not_waited_for(
 @pytest.mark.parametrize("encoding", ["", "gzip"])
 async def test_an_endless_body(server: Server, connect: Connect, encoding: str) -> None:
     server.answers["/"] = endless(
-        b"x" * 100 if not encoding else gzip.compress(b""), encoding=encoding
+        b"x" * 100 if not encoding else gzip.compress(b"", mtime=0), encoding=encoding
     )
     with pytest.raises(AnswerTooLarge, match="body"):
         await connect(limits=SMALL).get(f"http://api.test:{server.port}/")
@@ -53,7 +53,7 @@ async def test_an_endless_body_in_a_stream(server: Server, connect: Connect) -> 
 
 
 async def test_a_packed_body(server: Server, connect: Connect) -> None:
-    server.answers["/"] = plain(gzip.compress(b"hello" * 1_000), content_encoding="gzip")
+    server.answers["/"] = plain(gzip.compress(b"hello" * 1_000, mtime=0), content_encoding="gzip")
     answer = await connect().get(f"http://api.test:{server.port}/")
     assert answer.text == "hello" * 1_000
     assert "content-encoding" not in answer.headers
@@ -61,7 +61,7 @@ async def test_a_packed_body(server: Server, connect: Connect) -> None:
 
 
 async def test_what_follows_the_packed_body_is_dropped(server: Server, connect: Connect) -> None:
-    body = gzip.compress(b"hello") + gzip.compress(b" and more")
+    body = gzip.compress(b"hello", mtime=0) + gzip.compress(b" and more")
     server.answers["/"] = plain(body, content_encoding="gzip")
     assert (await connect().get(f"http://api.test:{server.port}/")).text == "hello"
 
@@ -90,7 +90,7 @@ async def test_a_packing_that_was_not_asked_for(
         await connect().get(f"http://api.test:{server.port}/")
 
 
-@pytest.mark.parametrize("body", [b"no gzip at all", gzip.compress(b"x" * 999)[:-5]])
+@pytest.mark.parametrize("body", [b"no gzip at all", gzip.compress(b"x" * 999, mtime=0)[:-5]])
 async def test_damaged_packing(server: Server, connect: Connect, body: bytes) -> None:
     server.answers["/"] = plain(body, content_encoding="gzip")
     with pytest.raises(AnswerUnreadable):
