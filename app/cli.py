@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.commands import audit, project, run, secret, token, user
+from app.commands import (
+    audit,
+    code,
+    config,
+    experiment,
+    project,
+    run,
+    secret,
+    sweep,
+    token,
+    user,
+)
 from app.errors import SkydeckError
 from app.observability.masking import masked
 
@@ -26,8 +37,12 @@ app = typer.Typer(
 app.add_typer(token.app, name="token")
 app.add_typer(user.app, name="user")
 app.add_typer(project.app, name="project")
+app.add_typer(experiment.app, name="experiment")
 app.add_typer(run.app, name="run")
+app.add_typer(sweep.app, name="sweep")
 app.add_typer(secret.app, name="secret")
+app.add_typer(config.app, name="config")
+app.add_typer(code.app, name="code")
 app.add_typer(audit.app, name="audit")
 
 Port = Annotated[

@@ -19,31 +19,17 @@ import httpx
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from app import __version__
-from app.errors import (
-    Conflict,
-    Forbidden,
-    Invalid,
-    NotFound,
-    NotSignedIn,
-    Problem,
-    SkydeckError,
-    TooLarge,
-    Unavailable,
-)
+from app.client_errors import error_of
+from app.client_experiments import ExperimentCalls
+from app.errors import NotSignedIn, SkydeckError, Unavailable
 
 Json = dict[str, Any]
 ENDED = frozenset({"succeeded", "failed", "stopped", "lost"})
 """Statuses of a run that no longer moves by itself."""
 
-_KINDS: tuple[type[SkydeckError], ...] = (
-    NotFound,
-    Conflict,
-    NotSignedIn,
-    Forbidden,
-    TooLarge,
-    Unavailable,
-)
 _TIMEOUT = httpx.Timeout(30.0, connect=5.0)
+# A zip may be 90 MB, and its check takes seconds.
+_UPLOAD_SECONDS = 900.0
 _FOLLOW_SECONDS = 1.0
 _LINES = 1_000
 _PATIENCE = 10
@@ -51,7 +37,7 @@ _PATIENCE = 10
 _ASKED, _LONGEST_PAUSE = 7, 8.0
 
 
-class Client:
+class Client(ExperimentCalls):
     """Each call raises a `SkydeckError`: of the answer's kind, or `Unavailable` without one.
 
     So does a `url` that is no address. `renew` is called once for a new token when the present one
@@ -101,6 +87,43 @@ class Client:
 
     def render(self, recipe: str, config: Mapping[str, Any]) -> Json:
         return self._post("/configs/render", {"recipe": recipe, "config": dict(config)})
+
+    def import_config(self, text: str) -> Json:
+        """`{recipe, config, unresolved, notes}` of a script, a command, overrides or a dump."""
+        return self._post("/configs/import", {"text": text})
+
+    def diff(
+        self,
+        recipe: str,
+        config: Mapping[str, Any],
+        *,
+        other: tuple[str, Mapping[str, Any]] | None = None,
+    ) -> list[Json]:
+        """Where a config differs from its recipe, or another one, given as recipe and config."""
+        body: Json = {"recipe": recipe, "config": dict(config)}
+        if other is not None:
+            body["other"] = {"recipe": other[0], "config": dict(other[1])}
+        return list(self._post("/configs/diff", body)["items"])
+
+    def upload_code(self, data: bytes, *, name: str = "", project: str | None = None) -> Json:
+        """Stores a zip; its `reference` goes into a config's `job.working_dir`.
+
+        Sending the same one again answers the same. Raises `Invalid` for a zip that is refused.
+        """
+        query = {"name": name} | ({"project": project} if project else {})
+        headers = {"Content-Type": "application/zip"}
+        timeout = httpx.Timeout(_UPLOAD_SECONDS, connect=_TIMEOUT.connect)
+        return self._call(
+            "POST", "/code", content=data, params=query, headers=headers, timeout=timeout
+        )
+
+    def get_code(self, code_id: str) -> Json:
+        return self._get(f"/code/{code_id}")
+
+    def change_cluster(self, cluster_id: str, **consents: bool) -> Json:
+        """An administrator's consents: `runs_member_code`, `shows_secrets`."""
+        body = json.dumps(consents)
+        return self._call("PATCH", f"/clusters/{cluster_id}", content=body, headers=_JSON)
 
     def create_experiment(
         self,
@@ -223,7 +246,7 @@ class Client:
         try:
             if answer.is_error:
                 answer.read()
-                raise _error_of(answer)
+                raise error_of(answer)
             yield from answer.iter_bytes()
         except httpx.HTTPError as error:
             raise self._silent(error) from None
@@ -297,7 +320,7 @@ class Client:
     def _call(self, method: str, path: str, **options: Any) -> Json:
         answer = self._request(method, path, **options)
         if answer.is_error:
-            raise _error_of(answer)
+            raise error_of(answer)
         try:
             body: Json = answer.json()
         except ValueError:
@@ -357,23 +380,3 @@ def _value(value: Any) -> Any:
     if isinstance(value, float) and value - value != 0:
         return "NaN" if value != value else ("Infinity" if value > 0 else "-Infinity")
     return value
-
-
-def _error_of(answer: httpx.Response) -> SkydeckError:
-    try:
-        body = answer.json()
-        detail = str(body["detail"])
-        problems = [Problem(p["field"], p["rule"], p["message"]) for p in body["errors"]]
-    except (ValueError, KeyError, TypeError):
-        return Unavailable(f"{answer.request.url} answered {answer.status_code} and no reason")
-    if added := [_said(p) for p in problems if p.message not in detail]:
-        detail += ": " + "; ".join(added)
-    if answer.status_code == Invalid.status:
-        return Invalid(detail, problems)
-    kinds = {kind.status: kind for kind in _KINDS}
-    return kinds.get(answer.status_code, SkydeckError)(detail)
-
-
-def _said(problem: Problem) -> str:
-    is_named = problem.message.startswith(problem.field)
-    return problem.message if is_named else f"{problem.field}: {problem.message}"

@@ -22,6 +22,7 @@ from worker.reconciler import Loop, Reconciler
 from worker.reconcilers.attempts import AttemptsReconciler
 from worker.reconcilers.clusters import ClustersReconciler
 from worker.reconcilers.gateways import Gateways, OpenGateways
+from worker.reconcilers.job_code import Packages
 from worker.reconcilers.logs import LogsReconciler
 
 log = logging.getLogger("worker")
@@ -68,7 +69,9 @@ def loops(settings: Settings, database: Database, gateways: Gateways) -> list[Lo
     poll = timedelta(seconds=settings.poll_seconds)
     reconcilers: list[Reconciler[Any, Any]] = [
         ClustersReconciler(gateways, home=settings.home, poll=poll),
-        AttemptsReconciler(gateways, runs_dir=settings.runs_dir, poll=poll),
+        AttemptsReconciler(
+            gateways, Packages(database, settings.home), runs_dir=settings.runs_dir, poll=poll
+        ),
         LogsReconciler(home=settings.home, runs_dir=settings.runs_dir, poll=poll),
     ]
     return [

@@ -8,6 +8,7 @@ from typing import Protocol
 from sqlalchemy import delete
 
 from app.clock import utcnow
+from app.code import service as code
 from app.db import Database
 from app.idempotency import service as idempotency
 from app.models import Worker
@@ -49,7 +50,8 @@ async def keep_clean(
 async def clean_up(database: Database, *, now: datetime) -> None:
     """Deletes old idempotency keys, ended sessions, used links and rows of dead workers.
 
-    And the values of secrets that were replaced, once no job can print them any more.
+    Uploads of code that no config names. And the values of secrets that were replaced, once no job
+    can print them any more.
     """
     async with database.write() as session:
         await idempotency.forget_old(session, now)
@@ -57,3 +59,4 @@ async def clean_up(database: Database, *, now: datetime) -> None:
         is_dead = Worker.seen_at < now - _FORGET_WORKERS_AFTER
         await session.execute(delete(Worker).where(is_dead))
         await secrets.forget_retired(session)
+        await code.forget_unused(session, now)

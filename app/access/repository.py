@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.models import Experiment, Project, ProjectMember, Role, Run
+from app.models import CodeUpload, Experiment, Project, ProjectMember, Role, Run, Sweep
 
 
 class ObjectKind(StrEnum):
@@ -18,12 +18,16 @@ class ObjectKind(StrEnum):
     PROJECT = "project"
     EXPERIMENT = "experiment"
     RUN = "run"
+    SWEEP = "sweep"
+    CODE = "code"
 
 
 _PLACES: dict[ObjectKind, tuple[InstrumentedAttribute[str], InstrumentedAttribute[UUID]]] = {
     ObjectKind.PROJECT: (Project.slug, Project.id),
     ObjectKind.EXPERIMENT: (Experiment.slug, Experiment.project_id),
     ObjectKind.RUN: (Run.slug, Run.project_id),
+    ObjectKind.SWEEP: (Sweep.slug, Sweep.project_id),
+    ObjectKind.CODE: (CodeUpload.slug, CodeUpload.project_id),
 }
 
 

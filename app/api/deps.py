@@ -68,8 +68,12 @@ RunReader = Annotated[Principal, Depends(ApiGuard(Permission.READ, ObjectKind.RU
 RunWriter = Annotated[Principal, Depends(ApiGuard(Permission.WRITE, ObjectKind.RUN))]
 ExperimentReader = Annotated[Principal, Depends(ApiGuard(Permission.READ, ObjectKind.EXPERIMENT))]
 ExperimentWriter = Annotated[Principal, Depends(ApiGuard(Permission.WRITE, ObjectKind.EXPERIMENT))]
+SweepReader = Annotated[Principal, Depends(ApiGuard(Permission.READ, ObjectKind.SWEEP))]
+SweepWriter = Annotated[Principal, Depends(ApiGuard(Permission.WRITE, ObjectKind.SWEEP))]
 ProjectReader = Annotated[Principal, Depends(ApiGuard(Permission.READ, ObjectKind.PROJECT))]
+ProjectWriter = Annotated[Principal, Depends(ApiGuard(Permission.WRITE, ObjectKind.PROJECT))]
 ProjectManager = Annotated[Principal, Depends(ApiGuard(Permission.MANAGE, ObjectKind.PROJECT))]
+CodeReader = Annotated[Principal, Depends(ApiGuard(Permission.READ, ObjectKind.CODE))]
 
 
 async def _principal(request: Request, database: Database, secret: str) -> Principal:

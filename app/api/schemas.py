@@ -78,12 +78,13 @@ def _check_text(text: str, place: str) -> None:
         raise ValueError(f"{place} holds text that cannot be stored")
 
 
-def _no_nul(text: str) -> str:
+def no_nul(text: str) -> str:
+    """Text that any database can keep. Raises `ValueError` for another."""
     _check_text(text, "this")
     return text
 
 
 ConfigValues = Annotated[dict[str, Any], AfterValidator(plain_values)]
 """Config values by dotted key: `{"trainer.seed": 1}`."""
-Line = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_no_nul)]
-Prose = Annotated[str, StringConstraints(max_length=_LONGEST), AfterValidator(_no_nul)]
+Line = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(no_nul)]
+Prose = Annotated[str, StringConstraints(max_length=_LONGEST), AfterValidator(no_nul)]

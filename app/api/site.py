@@ -10,6 +10,7 @@ from app.api.plain_text import PlainAddresses
 from app.api.schemas import ProblemAnswer
 from app.audit import api as audit
 from app.clusters import api as clusters
+from app.code import api as code
 from app.evaluations import api as evaluations
 from app.experiments import api as experiments
 from app.logs import api as logs
@@ -21,6 +22,7 @@ from app.recipes import api as recipes
 from app.runs import api as runs
 from app.secrets import api as secrets
 from app.sharing import api as sharing
+from app.sweeps import api as sweeps
 from app.users import api as users
 
 PREFIX = "/api/v1"
@@ -28,8 +30,10 @@ BODY_BYTES = 1_000_000
 FEATURES = (
     projects,
     recipes,
+    code,
     experiments,
     runs,
+    sweeps,
     metrics,
     logs,
     evaluations,

@@ -85,6 +85,12 @@ def is_off(cluster: Cluster) -> bool:
     return is_stopped and cluster.due_at is None
 
 
+def gpus_by_node(cluster: Cluster) -> tuple[int, ...]:
+    """GPUs of each node that was alive when last looked at; empty while none was seen."""
+    nodes = [node for node in cluster.details.get("nodes", []) if node.get("is_alive", True)]
+    return tuple(int(node.get("gpu_count") or 0) for node in nodes)
+
+
 async def list_workers(session: AsyncSession) -> Sequence[Worker]:
     """Workers that were alive within the last half minute; none means that nothing moves."""
     return await repository.workers_seen_since(session, utcnow() - _WORKER_SILENCE)
@@ -95,17 +101,7 @@ async def ensure_embedded(session: AsyncSession) -> Cluster:
     found = await repository.find_by_slug(session, EMBEDDED)
     if found is not None:
         return found
-    now = utcnow()
-    cluster = Cluster(
-        slug=EMBEDDED,
-        name="Embedded",
-        kind=ClusterKind.EMBEDDED,
-        address=EMBEDDED,
-        status=ClusterStatus.STARTING,
-        message="Ray has not been started yet",
-        created_at=now,
-        due_at=now,
-    )
+    cluster = not_yet_started()
     try:
         async with session.begin_nested():
             session.add(cluster)
@@ -113,6 +109,25 @@ async def ensure_embedded(session: AsyncSession) -> Cluster:
         # Another process made it between our look and our insert.
         return await get(session, EMBEDDED)
     return cluster
+
+
+def not_yet_started() -> Cluster:
+    """The embedded cluster as it is before anybody asked for it; in no session."""
+    now = utcnow()
+    return Cluster(
+        slug=EMBEDDED,
+        name="Embedded",
+        kind=ClusterKind.EMBEDDED,
+        address=EMBEDDED,
+        status=ClusterStatus.STARTING,
+        message="Ray has not been started yet",
+        details={},
+        max_running_runs=1,
+        runs_member_code=False,
+        shows_secrets=False,
+        created_at=now,
+        due_at=now,
+    )
 
 
 def _consents(cluster: Cluster) -> dict[str, bool]:

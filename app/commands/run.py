@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from app.commands.target import EPILOG, AsJson, Token, Url, client_of
+
 if TYPE_CHECKING:
     from app.client import Client
 
@@ -13,23 +15,13 @@ app = typer.Typer(
     help="Launch runs and look after them, over the API of a running Skydeck.",
     no_args_is_help=True,
     rich_markup_mode=None,
-    epilog="SKYDECK_URL and SKYDECK_TOKEN say which Skydeck to talk to; by default the one on "
-    "this machine, with a token of its own.",
+    epilog=EPILOG,
 )
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, such as run-7fk2m9qd.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the API's answer as JSON.")]
 
 
 @app.callback()
-def _target(
-    context: typer.Context,
-    url: Annotated[
-        str | None, typer.Option(envvar="SKYDECK_URL", help="Address of the service.")
-    ] = None,
-    token: Annotated[
-        str | None, typer.Option(envvar="SKYDECK_TOKEN", help="Token of the service.")
-    ] = None,
-) -> None:
+def _target(context: typer.Context, url: Url = None, token: Token = None) -> None:
     """Launch runs and look after them, over the API of a running Skydeck."""
     context.obj = (url, token)
 
@@ -64,7 +56,7 @@ def submit(
     from app.commands.plans import read_plan
 
     plan = read_plan(source, values or [])
-    with _client(context) as client:
+    with client_of(context) as client:
         # Asked first, so that a cluster that is refused leaves no experiment without a run.
         client.validate(plan.recipe, plan.config, cluster=cluster)
         experiment = client.create_experiment(
@@ -103,7 +95,7 @@ def list_runs(
     """Print the newest runs, one a line."""
     from app.commands.tables import runs_table
 
-    with _client(context) as client:
+    with client_of(context) as client:
         page = client.list_runs(project=project, sort=sort, limit=limit)
     _say(_text(page) if as_json else runs_table(page["items"]))
 
@@ -113,7 +105,7 @@ def show(context: typer.Context, run_id: RunId, as_json: AsJson = False) -> None
     """Print a run's status, progress, attempts and metrics."""
     from app.commands.tables import run_text
 
-    with _client(context) as client:
+    with client_of(context) as client:
         run = client.get_run(run_id)
     _say(_text(run) if as_json else run_text(run))
 
@@ -132,7 +124,7 @@ def logs(
     """Print the log of a run: the exact bytes, or line by line with --follow."""
     if follow and attempt is not None:
         raise typer.BadParameter("--follow follows the newest attempt: leave --attempt out")
-    with _client(context) as client:
+    with client_of(context) as client:
         _explain_no_log(client.get_run(run_id))
         if not follow:
             for chunk in client.iter_log_bytes(run_id, attempt=attempt):
@@ -145,7 +137,7 @@ def logs(
 @app.command()
 def stop(context: typer.Context, run_id: RunId, as_json: AsJson = False) -> None:
     """Ask for a run to be stopped; it saves a checkpoint first."""
-    with _client(context) as client:
+    with client_of(context) as client:
         _changed(client.stop_run(run_id), as_json)
 
 
@@ -159,22 +151,15 @@ def finish(
     as_json: AsJson = False,
 ) -> None:
     """Say that a run that is executed outside Skydeck has ended."""
-    with _client(context) as client:
+    with client_of(context) as client:
         _changed(client.finish(run_id, status), as_json)
 
 
 @app.command()
 def resume(context: typer.Context, run_id: RunId, as_json: AsJson = False) -> None:
     """Queue another attempt of a failed, stopped or lost run, from its newest checkpoint."""
-    with _client(context) as client:
+    with client_of(context) as client:
         _changed(client.resume_run(run_id), as_json)
-
-
-def _client(context: typer.Context) -> "Client":
-    from app.commands.local import connect
-
-    url, token = context.obj
-    return connect(url, token)
 
 
 def _follow(client: "Client", run_id: str, *, is_quiet: bool) -> dict[str, Any]:

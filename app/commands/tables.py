@@ -1,5 +1,6 @@
 """Runs as text for a terminal."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
@@ -17,12 +18,108 @@ _TOKEN_COLUMNS = ("ID", "BEGINS", "SCOPE", "PROJECT", "USER", "EXPIRES (UTC)", "
 _AUDIT_COLUMNS = ("WHEN (UTC)", "WHO", "FROM", "ACTION", "OUTCOME", "OBJECT")
 _PROJECT_COLUMNS = ("ID", "MEMBERS", "RUNS", "CREATED (UTC)", "NAME")
 _MEMBER_COLUMNS = ("NAME", "ROLE", "SINCE (UTC)")
+_EXPERIMENT_COLUMNS = ("ID", "VERSION", "RECIPE", "PROJECT", "CREATED (UTC)", "NAME")
+_SWEEP_COLUMNS = ("ID", "KIND", "RUNS", "EXPERIMENT", "CREATED (UTC)", "NAME")
 _SECRET_COLUMNS = ("NAME", "SET BY", "CHANGED (UTC)", "LAST USED (UTC)", "CONFIGS")
 
 
 def runs_table(runs: Sequence[dict[str, Any]]) -> str:
     """One line a run under a line of titles; the best solve rate is shown."""
     return _table([_COLUMNS, *(_row(run) for run in runs)])
+
+
+def experiments_table(experiments: Sequence[dict[str, Any]]) -> str:
+    """One line an experiment under a line of titles."""
+    rows = [
+        (
+            each["id"],
+            str(each["version"] or "-"),
+            each["recipe"] or "-",
+            each["project"],
+            _time(each["created_at"]),
+            each["name"],
+        )
+        for each in experiments
+    ]
+    return _table([_EXPERIMENT_COLUMNS, *rows])
+
+
+def experiment_text(experiment: dict[str, Any], versions: Sequence[dict[str, Any]]) -> str:
+    """An experiment in some lines, then its versions with what each changed."""
+    origin = experiment["forked_from"]
+    lines = [
+        f"{experiment['id']}  {experiment['name']}",
+        f"project     {experiment['project']}",
+        f"recipe      {experiment['recipe'] or '-'}",
+        f"tags        {', '.join(experiment['tags']) or '-'}",
+        f"created     {_time(experiment['created_at'])}  by {experiment['owner']}",
+    ]
+    if experiment["archived_at"]:
+        lines.append(f"archived    {_time(experiment['archived_at'])}")
+    if origin:
+        lines.append(f"forked from {origin['id']} version {origin['version']}")
+    for each in versions:
+        made = f"{_time(each['created_at'])}  by {each['created_by']}"
+        lines.append(f"version {each['version']}   {each['digest'][:12]}  {made}")
+        lines += [f"            {change_line(change)}" for change in each["changes"]]
+    return "\n".join(lines)
+
+
+def change_line(change: dict[str, Any]) -> str:
+    """`key: before → after` of one difference."""
+    before = "(not set)" if change["is_new"] else json.dumps(change["before"])
+    after = "(not set)" if change["is_gone"] else json.dumps(change["after"])
+    return f"{change['key']}: {before} → {after}"
+
+
+def sweeps_table(sweeps: Sequence[dict[str, Any]]) -> str:
+    """One line a sweep under a line of titles."""
+    rows = [
+        (
+            each["id"],
+            each["kind"],
+            str(each["run_count"]),
+            each["experiment_id"],
+            _time(each["created_at"]),
+            each["name"],
+        )
+        for each in sweeps
+    ]
+    return _table([_SWEEP_COLUMNS, *rows])
+
+
+def sweep_text(sweep: dict[str, Any]) -> str:
+    """A sweep in two lines, then its runs: results beside the values of the sweep's keys."""
+    counts = ", ".join(f"{count} {status}" for status, count in sweep["counts"].items())
+    head = (
+        f"{sweep['id']}  {sweep['name']}\n{counts}, at most {sweep['max_running_runs']} at a time"
+    )
+    rows = [
+        (
+            str(run["number"]),
+            run["id"],
+            run["status"],
+            "-" if run["best_solve_rate"] is None else f"{run['best_solve_rate']:.1%}",
+            *(json.dumps(run["values"][key]) for key in sweep["keys"]),
+        )
+        for run in sweep["runs"]
+    ]
+    return head + "\n" + _table([("NO", "ID", "STATUS", "SOLVE RATE", *sweep["keys"]), *rows])
+
+
+def plan_text(plan: dict[str, Any]) -> str:
+    """Each config of a sweep that could be made, and what is wrong."""
+    rows = [
+        (
+            str(run["number"]),
+            "left out" if run["is_excluded"] else "ok" if run["ok"] else "error",
+            run["name"],
+        )
+        for run in plan["items"]
+    ]
+    wrong = [f"error: {each['message']}" for each in plan["errors"]]
+    total = f"{plan['total']} configs, {plan['run_count']} runs would be made"
+    return "\n".join([total, _table([("NO", "CHECK", "NAME"), *rows]), *wrong])
 
 
 def users_table(users: Sequence[User]) -> str:

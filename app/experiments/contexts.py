@@ -3,8 +3,19 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from app.web.config_table import ConfigGroup
+from app.web.forms import FormField
 from app.web.paging import Pager
 from app.web.run_table import RunRow
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link of a row of links; `is_current`: to what is shown already."""
+
+    title: str
+    url: str
+    is_current: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,23 +37,126 @@ class ExperimentRow:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentsPage:
-    """The list of experiments, newest first."""
+    """The list of experiments, newest first. `query`, `tag`: what it is narrowed to, or empty."""
 
     rows: list[ExperimentRow]
     pager: Pager
     names_projects: bool
     """Whether the rows may be of several projects."""
+    query: str
+    tag: str
+    without_tag_url: str
+    project: str
+    is_archived: bool
+    """Whether these are the archived ones."""
+    chips: list[Link]
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentHead:
+    """The top of each page about one experiment."""
+
+    experiment: ExperimentRow
+    archived_at: datetime | None
+    origin: Link | None
+    """The version that it was forked from, where the reader may see that."""
+    is_fork: bool
+    can_write: bool
+    can_launch: bool
+    """Whether there is a config to run, and the reader may."""
+    tabs: list[Link]
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentPage:
     """`query`, `status` and `project` are those of the runs table: no filter here."""
 
-    experiment: ExperimentRow
+    head: ExperimentHead
     hypothesis: str
+    forks: list[Link]
     rows: list[RunRow]
     pager: Pager
-    can_write: bool
     query: str = ""
     status: str = ""
     project: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """A key that differs, with both values as text; None: that side has no such key."""
+
+    key: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRow:
+    """A config version in one line, with what it changed of the one before."""
+
+    number: int
+    url: str
+    diff_url: str
+    """The comparison with the version before it; empty for the first."""
+    changes: list[ChangeRow]
+    more_count: int
+    """How many changes are not named here."""
+    run_count: int
+    digest: str
+    created_by: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class VersionsPage:
+    """The versions, newest first, and the two to compare."""
+
+    head: ExperimentHead
+    rows: list[VersionRow]
+    pager: Pager
+    newest: int
+    """Of the experiment; 0 if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionPage:
+    """One version with all its values."""
+
+    head: ExperimentHead
+    version: VersionRow
+    recipe: str
+    groups: list[ConfigGroup]
+
+
+@dataclass(frozen=True, slots=True)
+class DiffPage:
+    """Where two versions differ."""
+
+    head: ExperimentHead
+    before: int
+    after: int
+    newest: int
+    swap_url: str
+    changes: list[ChangeRow]
+
+
+@dataclass(frozen=True, slots=True)
+class EditPage:
+    """The form of name, hypothesis and tags. `problems` are (field id, message)."""
+
+    head: ExperimentHead
+    fields: list[FormField]
+    problems: list[tuple[str, str]]
+    revision: int
+    """Of the experiment that the form was filled from."""
+    newer: list[ChangeRow]
+    """What somebody else saved meanwhile, where that differs from what was typed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForkPage:
+    """The form of a fork."""
+
+    head: ExperimentHead
+    fields: list[FormField]
+    problems: list[tuple[str, str]]

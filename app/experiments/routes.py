@@ -1,14 +1,17 @@
 """Pages about experiments: the list, and one with its runs."""
 
-from fastapi import APIRouter, Request
+from typing import Annotated
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse
 
 from app.access.permissions import Permission
 from app.clock import utcnow
-from app.experiments import service
-from app.experiments.contexts import ExperimentPage, ExperimentRow, ExperimentsPage
+from app.experiments import service, views
+from app.experiments.contexts import ExperimentPage, ExperimentsPage, Link
+from app.experiments.loading import load_head
 from app.metrics import service as metrics
-from app.models import Config, Experiment
 from app.projects import service as projects
 from app.runs import service as runs
 from app.web.cluster_line import load_of
@@ -16,31 +19,55 @@ from app.web.deps import ExperimentReader, Reader, Store
 from app.web.htmx import HtmxRequest
 from app.web.paging import Cursor, pager
 from app.web.run_table import run_row
+from app.web.search import SearchWords
 from app.web.templating import fragment, page
 
 router = APIRouter()
 PAGE_SIZE = 50
+_LIST = "/experiments"
 
 
-@router.get("/experiments")
+@router.get(_LIST)
 async def list_experiments(
     request: Request,
     store: Store,
     viewer: Reader,
     project: str = "",
+    q: SearchWords = "",
+    tag: SearchWords = "",
+    archived: Annotated[bool, Query()] = False,
     cursor: Cursor = None,
 ) -> HTMLResponse:
     async with store.read() as session:
         shown = await projects.narrow(session, viewer.principal, project)
-        found = await service.list_page(session, projects=shown, limit=PAGE_SIZE, cursor=cursor)
+        found = await service.list_page(
+            session,
+            projects=shown,
+            limit=PAGE_SIZE,
+            cursor=cursor,
+            text=q,
+            tag=tag,
+            is_archived=archived,
+        )
         configs = await service.newest_configs(session, found.items)
         counts = await runs.count_by_experiment(session, found.items)
+    query = {"project": project, "q": q, "tag": tag, "archived": "true" if archived else ""}
     context = ExperimentsPage(
-        rows=[_row(row, configs.get(row.id), counts.get(row.id, 0)) for row in found.items],
-        pager=pager(
-            "/experiments", {"project": project}, cursor=cursor, next_cursor=found.next_cursor
-        ),
+        rows=[
+            views.experiment_row(row, configs.get(row.id), counts.get(row.id, 0))
+            for row in found.items
+        ],
+        pager=pager(_LIST, query, cursor=cursor, next_cursor=found.next_cursor),
         names_projects=not project and len(viewer.projects) > 1,
+        query=q,
+        tag=tag,
+        without_tag_url=_url(query | {"tag": ""}),
+        project=project,
+        is_archived=archived,
+        chips=[
+            Link("Open", _url(query | {"archived": ""}), is_current=not archived),
+            Link("Archived", _url(query | {"archived": "true"}), is_current=archived),
+        ],
     )
     return page(request, "experiments/list.html", context)
 
@@ -54,24 +81,21 @@ async def show_experiment(
     viewer: ExperimentReader,
     cursor: Cursor = None,
 ) -> HTMLResponse:
+    readable = viewer.principal.projects(Permission.READ)
     async with store.read() as session:
-        experiment = await service.get(session, slug)
-        config = await service.newest_config(session, experiment)
-        counts = await runs.count_by_experiment(session, [experiment])
+        experiment, head = await load_head(session, slug, viewer, tab="Runs")
+        forks = await service.list_forks(session, experiment, projects=readable)
         found = await runs.list_page(
-            session,
-            projects=viewer.principal.projects(Permission.READ),
-            limit=PAGE_SIZE,
-            cursor=cursor,
-            experiment=experiment,
+            session, projects=readable, limit=PAGE_SIZE, cursor=cursor, experiment=experiment
         )
         solved = await metrics.list_solve_counts(session, found.items)
         steps = await runs.pushed_steps(session, found.items)
         loads = await runs.loads(session)
     now = utcnow()
     context = ExperimentPage(
-        experiment=_row(experiment, config, counts.get(experiment.id, 0)),
+        head=head,
         hypothesis=experiment.hypothesis,
+        forks=views.fork_links(forks),
         rows=[
             run_row(
                 run,
@@ -79,27 +103,17 @@ async def show_experiment(
                 load_of(run, loads),
                 now,
                 pushed_step=steps.get(run.id),
+                shows_version=True,
             )
             for run in found.items
         ],
         pager=pager(f"/experiments/{slug}", {}, cursor=cursor, next_cursor=found.next_cursor),
-        can_write=viewer.may(Permission.WRITE, experiment.project_id),
     )
     if htmx.is_fragment:
         return fragment(request, "runs/_table.html", context)
     return page(request, "experiments/show.html", context)
 
 
-def _row(experiment: Experiment, config: Config | None, run_count: int) -> ExperimentRow:
-    return ExperimentRow(
-        slug=experiment.slug,
-        name=experiment.name,
-        project_slug=experiment.project.slug,
-        project_name=experiment.project.name,
-        recipe=config.recipe if config else "",
-        version=config.version if config else None,
-        run_count=run_count,
-        tags=experiment.tags,
-        owner=experiment.owner,
-        created_at=experiment.created_at,
-    )
+def _url(query: dict[str, str]) -> str:
+    kept = {name: value for name, value in query.items() if value}
+    return f"{_LIST}?{urlencode(kept)}" if kept else _LIST

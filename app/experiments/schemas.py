@@ -1,12 +1,18 @@
-"""JSON shapes of experiments."""
+"""JSON shapes of experiments, their config versions and what differs between them."""
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from app.api.schemas import Answer, Body, ConfigValues, Line, Prose
 from app.models import Config, Experiment
+from app.recipes.diff import Change
+from app.recipes.schemas import ChangeAnswer
+
+Tags = Annotated[list[Line], Field(max_length=50, examples=[["lora"]])]
+VersionNumber = Annotated[int, Field(ge=1, lt=2**31, examples=[2])]
 
 
 class ExperimentBody(Body):
@@ -17,7 +23,43 @@ class ExperimentBody(Body):
     )
     project: Line | None = Field(default=None, examples=["default"])
     hypothesis: Prose = ""
-    tags: list[Line] = Field(default_factory=list, max_length=50)
+    tags: Tags = Field(default_factory=list)
+
+
+class ExperimentChange(Body):
+    """What to change; what is left out stays. `revision` refuses a change of what has changed."""
+
+    name: Line | None = None
+    hypothesis: Prose | None = None
+    tags: Tags | None = None
+    revision: VersionNumber | None = None
+
+
+class VersionBody(Body):
+    """The next version: the recipe's defaults under `config`. `after` refuses a stale one."""
+
+    config: ConfigValues = Field(examples=[{"trainer.policy.model.lora.rank": 16}])
+    recipe: Line | None = Field(
+        default=None, description="Only for the first version: an experiment keeps its recipe"
+    )
+    after: int | None = Field(
+        default=None, ge=0, lt=2**31, description="The version that you take for the newest"
+    )
+
+
+class ForkBody(Body):
+    """A new experiment whose version 1 is the same config, to the byte."""
+
+    version: VersionNumber | None = Field(default=None, description="The newest unless given")
+    name: Line | None = None
+    project: Line | None = Field(default=None, description="That of the original unless given")
+
+
+class OriginAnswer(Answer):
+    """Where a fork began."""
+
+    id: str = Field(examples=["exp-3kq9x2vd"])
+    version: int | None
 
 
 class ExperimentAnswer(Answer):
@@ -30,6 +72,9 @@ class ExperimentAnswer(Answer):
     tags: list[str]
     owner: str
     created_at: datetime
+    archived_at: datetime | None
+    revision: int = Field(description="Rises with each change of name, hypothesis, tags, archive")
+    forked_from: OriginAnswer | None
     recipe: str | None
     recipe_version: int | None
     config: dict[str, Any] | None
@@ -38,6 +83,7 @@ class ExperimentAnswer(Answer):
 
     @classmethod
     def of(cls, experiment: Experiment, config: Config | None) -> "ExperimentAnswer":
+        origin = experiment.forked_from
         return cls(
             id=experiment.slug,
             name=experiment.name,
@@ -46,9 +92,53 @@ class ExperimentAnswer(Answer):
             tags=experiment.tags,
             owner=experiment.owner,
             created_at=experiment.created_at,
+            archived_at=experiment.archived_at,
+            revision=experiment.revision,
+            forked_from=OriginAnswer(id=origin.slug, version=experiment.forked_version)
+            if origin
+            else None,
             recipe=config.recipe if config else None,
             recipe_version=config.recipe_version if config else None,
             config=config.values if config else None,
             version=config.version if config else None,
             digest=config.digest if config else None,
         )
+
+
+class VersionAnswer(Answer):
+    """A frozen config; `changes` are against the version before it."""
+
+    experiment_id: str = Field(examples=["exp-3kq9x2vd"])
+    version: int
+    recipe: str
+    recipe_version: int
+    config: dict[str, Any]
+    digest: str
+    created_by: str
+    created_at: datetime
+    changes: list[ChangeAnswer]
+
+    @classmethod
+    def of(
+        cls, experiment: Experiment, config: Config, changes: Sequence[Change]
+    ) -> "VersionAnswer":
+        assert config.version is not None
+        return cls(
+            experiment_id=experiment.slug,
+            version=config.version,
+            recipe=config.recipe,
+            recipe_version=config.recipe_version,
+            config=config.values,
+            digest=config.digest,
+            created_by=config.created_by,
+            created_at=config.created_at,
+            changes=[ChangeAnswer.model_validate(each) for each in changes],
+        )
+
+
+class VersionDiffAnswer(Answer):
+    """Where two versions differ; `before` and `after` of each key are theirs."""
+
+    before: int = Field(alias="from")
+    after: int = Field(alias="to")
+    items: list[ChangeAnswer]

@@ -2,6 +2,7 @@
 
 from app.models.base import Base
 from app.models.cluster import Cluster, ClusterKind, ClusterStatus, Worker
+from app.models.code import CodeChunk, CodeUpload
 from app.models.log import LogChunk, LogStream
 from app.models.metric import MetricChunk, MetricSeries, TrainingEvaluation
 from app.models.project import Config, ConfigValue, Experiment, Project, ProjectMember, Role
@@ -16,6 +17,7 @@ from app.models.run import (
     RunStatus,
 )
 from app.models.security import AllowedHost, AuditEntry, AuditOutcome, Secret, ShareLink
+from app.models.sweep import Sweep, SweepKind
 from app.models.user import (
     ApiToken,
     Invite,
@@ -37,6 +39,8 @@ __all__ = [
     "Cluster",
     "ClusterKind",
     "ClusterStatus",
+    "CodeChunk",
+    "CodeUpload",
     "Config",
     "ConfigValue",
     "DesiredStatus",
@@ -59,6 +63,8 @@ __all__ = [
     "ShareLink",
     "SignInFailure",
     "SignInLink",
+    "Sweep",
+    "SweepKind",
     "TrainingEvaluation",
     "User",
     "UserSession",

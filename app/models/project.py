@@ -39,7 +39,11 @@ class ProjectMember(Base):
 
 
 class Experiment(IdMixin, Base):
-    """A named question: config versions and their runs."""
+    """A named question: config versions and their runs.
+
+    `revision` rises with each change, so that a change of what has changed since is noticed.
+    `forked_version` is the version of the experiment `forked_from` that it began with.
+    """
 
     __tablename__ = "experiment"
 
@@ -51,13 +55,20 @@ class Experiment(IdMixin, Base):
     owner: Mapped[str] = mapped_column(String(200))
     created_at: Mapped[datetime]
     archived_at: Mapped[datetime | None]
+    revision: Mapped[int] = mapped_column(default=1)
+    forked_from_id: Mapped[UUID | None] = mapped_column(ForeignKey("experiment.id"), index=True)
+    forked_version: Mapped[int | None]
 
     project: Mapped[Project] = relationship(lazy="raise")
+    forked_from: Mapped["Experiment | None"] = relationship(
+        lazy="raise", remote_side="Experiment.id"
+    )
 
 
 class Config(IdMixin, Base):
     """Validated, frozen settings. `version` None: made by one run's overrides, no version.
 
+    `base_version` is then the version that the overrides were put over, if there was one.
     `digest` is the SHA-256 of recipe, recipe version and the sorted values.
     """
 
@@ -70,7 +81,9 @@ class Config(IdMixin, Base):
     recipe_version: Mapped[int]
     digest: Mapped[str] = mapped_column(String(64), index=True)
     values: Mapped[dict[str, Any]]
+    created_by: Mapped[str] = mapped_column(String(200))
     created_at: Mapped[datetime]
+    base_version: Mapped[int | None]
 
 
 class ConfigValue(Base):

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 from app.models.base import Base, IdMixin, LeaseMixin, text_enum
 from app.models.cluster import Cluster
 from app.models.project import Config, Experiment
+from app.models.sweep import Sweep
 
 
 class RunStatus(StrEnum):
@@ -60,12 +61,14 @@ class Run(IdMixin, LeaseMixin, Base):
     The web writes `desired_status`; the worker writes `status` and progress. `conditions` are
     `{kind, since, message}` rows said beside the status (`unreachable`, `stalled`, …).
     `metrics_revision` counts the appends to its series: while it stands, no chart has changed.
+    `sweep_number` is its place in the sweep that made it, from 1.
     """
 
     __tablename__ = "run"
     __table_args__ = (
         Index("ix_run_project_id_id", "project_id", "id"),
         Index("ix_run_cluster_id_status", "cluster_id", "status"),
+        Index("uq_run_sweep_id_sweep_number", "sweep_id", "sweep_number", unique=True),
     )
 
     slug: Mapped[str] = mapped_column(String(32), unique=True)
@@ -74,6 +77,8 @@ class Run(IdMixin, LeaseMixin, Base):
     experiment_id: Mapped[UUID] = mapped_column(ForeignKey("experiment.id"), index=True)
     config_id: Mapped[UUID] = mapped_column(ForeignKey("config.id"))
     cluster_id: Mapped[UUID | None] = mapped_column(ForeignKey("cluster.id"))
+    sweep_id: Mapped[UUID | None] = mapped_column(ForeignKey("sweep.id"))
+    sweep_number: Mapped[int | None]
     origin: Mapped[RunOrigin] = mapped_column(text_enum(RunOrigin))
     status: Mapped[RunStatus] = mapped_column(text_enum(RunStatus))
     status_reason: Mapped[str] = mapped_column(Text, default="")
@@ -95,6 +100,7 @@ class Run(IdMixin, LeaseMixin, Base):
     experiment: Mapped[Experiment] = relationship(lazy="raise")
     config: Mapped[Config] = relationship(lazy="raise")
     cluster: Mapped[Cluster | None] = relationship(lazy="raise")
+    sweep: Mapped[Sweep | None] = relationship(lazy="raise")
     attempts: Mapped[list["Attempt"]] = relationship(
         lazy="raise", order_by="Attempt.number", viewonly=True
     )

@@ -1,6 +1,6 @@
 """The real `RayGateway`: Ray's Jobs SDK for changes, its REST by httpx for reads."""
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import AsyncIterable, Awaitable, Mapping
 from typing import Any
 
 import httpx
@@ -16,7 +16,7 @@ from app.ray.errors import (
     RayUnreachable,
     RayVersionTooOld,
 )
-from app.ray.gateway import ClusterInfo, JobInfo, NodeInfo, check_submission_id
+from app.ray.gateway import ClusterInfo, JobInfo, NodeInfo, check_package, check_submission_id
 from app.ray.sdk import JobsSdk, SdkRefusal
 
 READ_SECONDS = 10.0
@@ -44,6 +44,7 @@ class RayClient:
     ) -> None:
         self.address = address.rstrip("/")
         self._has_token = token is not None
+        self._read_seconds, self._change_seconds = read_seconds, change_seconds
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         limits = Limits(
             connect_seconds=read_seconds, read_seconds=read_seconds, body_bytes=_MOST_BYTES
@@ -58,6 +59,7 @@ class RayClient:
         entrypoint: str,
         env_vars: Mapping[str, str] | None = None,
         metadata: Mapping[str, str] | None = None,
+        package: str | None = None,
     ) -> JobInfo:
         check_submission_id(submission_id)
         try:
@@ -67,12 +69,36 @@ class RayClient:
                     entrypoint=entrypoint,
                     env_vars=env_vars or {},
                     metadata=metadata or {},
+                    package=package and check_package(package),
                 ),
                 submission_id,
             )
         except (RayRefused, RayUnreachable) as error:
             return await self._existing(submission_id, entrypoint, error)
         return await self.get_job(submission_id)
+
+    async def has_package(self, name: str) -> bool:
+        return await self._ask(f"/api/packages/gcs/{check_package(name)}") is not None
+
+    async def put_package(
+        self, name: str, pieces: AsyncIterable[bytes], *, size_bytes: int
+    ) -> None:
+        try:
+            answer = await self._http.put(
+                f"/api/packages/gcs/{check_package(name)}",
+                content=pieces,
+                headers={"Content-Length": str(size_bytes)},
+                timeout=httpx.Timeout(self._change_seconds, connect=self._read_seconds),
+            )
+        except httpx.HTTPError as error:
+            raise RayUnreachable(self.address, _cause(error)) from error
+        if answer.status_code == httpx.codes.REQUEST_ENTITY_TOO_LARGE:
+            raise RayRefused(
+                f"The job's package of {size_bytes:,} bytes is too large for Ray: leave data out "
+                "of the code.",
+                detail=wire.last_line(answer.text),
+            )
+        self._require_success(answer)
 
     async def get_job(self, submission_id: str) -> JobInfo:
         found = await self.find_job(submission_id)
@@ -125,21 +151,29 @@ class RayClient:
 
     async def _get(self, path: str, **query: str) -> Any:
         """The JSON of an answer, or None for 404."""
+        answer = await self._ask(path, **query)
+        try:
+            return None if answer is None else answer.json()
+        except ValueError as error:
+            raise RayUnreachable(self.address, "the answer is not Ray's") from error
+
+    async def _ask(self, path: str, **query: str) -> httpx.Response | None:
+        """A good answer, or None for 404."""
         try:
             answer = await self._http.get(path, params=query)
         except httpx.HTTPError as error:
             raise RayUnreachable(self.address, _cause(error)) from error
         if answer.status_code == httpx.codes.NOT_FOUND:
             return None
+        self._require_success(answer)
+        return answer
+
+    def _require_success(self, answer: httpx.Response) -> None:
         if answer.status_code in _NOT_SIGNED_IN:
             raise RayNotSignedIn(self.address, has_token=self._has_token)
         if not answer.is_success:
             detail = wire.last_line(answer.text)
             raise RayUnreachable(self.address, f"error {answer.status_code}: {detail}")
-        try:
-            return answer.json()
-        except ValueError as error:
-            raise RayUnreachable(self.address, "the answer is not Ray's") from error
 
     async def _change(self, call: Awaitable[Any], submission_id: str) -> Any:
         try:

@@ -1,13 +1,15 @@
 """What Skydeck asks of a Ray cluster: the Protocol, and the values that cross it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
+# Ray finds a package in its store by a name of this form.
+PACKAGE = re.compile(r"_ray_pkg_[0-9a-f]{32,64}\.zip")
 # Ray does not check ids itself: `a/b` makes a record that no URL can reach (Ray 2.60).
 SUBMISSION_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
@@ -89,12 +91,28 @@ class RayGateway(Protocol):
         entrypoint: str,
         env_vars: Mapping[str, str] | None = None,
         metadata: Mapping[str, str] | None = None,
+        package: str | None = None,
     ) -> JobInfo:
         """Starts `entrypoint` (a shell command) under our id, or finds the job already there.
+
+        It starts in a folder that holds the content of `package`, if it has one.
 
         Safe to repeat: the same id never starts twice. Raises `JobIdTaken` if the id belongs to
         another entrypoint, `RayRefused` if Ray does not take it and has no such job either. After
         `RayUnreachable` the job may or may not exist: call again with the same id.
+        """
+        ...
+
+    async def has_package(self, name: str) -> bool:
+        """Whether the cluster has a package of this name; it then keeps it for ten minutes more."""
+        ...
+
+    async def put_package(
+        self, name: str, pieces: AsyncIterable[bytes], *, size_bytes: int
+    ) -> None:
+        """Uploads a zip that jobs can be given as `package`; Ray deletes it after its last job.
+
+        Raises `RayRefused` for one that is too large for the cluster (100 MiB).
         """
         ...
 
@@ -132,6 +150,13 @@ class RayGateway(Protocol):
     async def aclose(self) -> None:
         """Closes connections; calls in flight are not waited for."""
         ...
+
+
+def check_package(name: str) -> str:
+    """The name itself; raises `ValueError` where no package can be called so."""
+    if not PACKAGE.fullmatch(name):
+        raise ValueError(f"not a package: {name!r} (wanted: {PACKAGE.pattern})")
+    return name
 
 
 def check_submission_id(submission_id: str) -> str:

@@ -43,12 +43,16 @@ class JobsSdk:
         entrypoint: str,
         env_vars: Mapping[str, str],
         metadata: Mapping[str, str],
+        package: str | None,
     ) -> None:
+        runtime_env: dict[str, Any] = {"env_vars": dict(env_vars)} if env_vars else {}
+        if package is not None:
+            runtime_env["working_dir"] = f"gcs://{package}"
         await self._call(
             lambda client: client.submit_job(
                 submission_id=submission_id,
                 entrypoint=entrypoint,
-                runtime_env={"env_vars": dict(env_vars)} if env_vars else None,
+                runtime_env=runtime_env or None,
                 metadata=dict(metadata),
             )
         )

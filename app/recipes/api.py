@@ -1,5 +1,6 @@
 """JSON API of recipes, and of configs before they are launched."""
 
+import asyncio
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -11,9 +12,20 @@ from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
 from app.clusters import service as clusters
 from app.errors import Problem
+from app.models import Cluster, ClusterKind
 from app.recipes import service
 from app.recipes.model import Finding, Findings
-from app.recipes.schemas import ConfigBody, RecipeAnswer, RenderAnswer, ValidationAnswer
+from app.recipes.schemas import (
+    ChangeAnswer,
+    ConfigBody,
+    DiffAnswer,
+    DiffBody,
+    ImportAnswer,
+    ImportBody,
+    RecipeAnswer,
+    RenderAnswer,
+    ValidationAnswer,
+)
 from app.secrets import service as secrets
 
 router = APIRouter(tags=["recipes and configs"], route_class=JsonRoute)
@@ -34,13 +46,15 @@ async def get_recipe(name: str, _caller: Reader) -> RecipeAnswer:
 async def validate_config(body: ConfigBody, caller: Reader, session: Reading) -> ValidationAnswer:
     """Everything that would stop a launch, and what is worth a second look. Changes nothing."""
     held = await secrets.find_values(session, _readable(caller), body.config)
-    if body.cluster is not None:
-        await clusters.get(session, body.cluster)
     recipe = service.get(body.recipe)
+    cluster = None if body.cluster is None else await clusters.get(session, body.cluster)
     if held:
         # Said alone: messages about wrong values may quote them.
         return ValidationAnswer.of(Findings(errors=tuple(map(_finding, held))))
-    return ValidationAnswer.of(service.validate(recipe, body.config))
+    is_embedded = cluster is not None and cluster.kind is ClusterKind.EMBEDDED
+    resources = None if cluster is None or is_embedded else _resources(cluster)
+    found = service.validate(recipe, body.config, cluster=resources, is_embedded=is_embedded)
+    return ValidationAnswer.of(found)
 
 
 @router.post("/configs/render")
@@ -49,6 +63,31 @@ async def render_config(body: ConfigBody, caller: Reader, session: Reading) -> R
     await secrets.refuse_values(session, _readable(caller), body.config)
     values = service.resolve(body.recipe, body.config)
     return RenderAnswer.model_validate(service.render(service.get(body.recipe), values))
+
+
+@router.post("/configs/import")
+async def import_config(body: ImportBody, _caller: Reader) -> ImportAnswer:
+    """A config from a script, a command, overrides or a dump. Nothing of the text is executed."""
+    # A long text takes a tenth of a second, in which others want answers.
+    return ImportAnswer.model_validate(await asyncio.to_thread(service.import_text, body.text))
+
+
+@router.post("/configs/diff")
+async def diff_configs(body: DiffBody, _caller: Reader) -> DiffAnswer:
+    """Where a config differs from its recipe, or from another config."""
+    recipe = service.get(body.recipe)
+    given = (recipe, body.config)
+    if body.other is None:
+        found = service.diff((recipe, {}), given)
+    else:
+        found = service.diff(given, (service.get(body.other.recipe), body.other.config))
+    return DiffAnswer(items=[ChangeAnswer.model_validate(each) for each in found])
+
+
+def _resources(cluster: Cluster) -> service.ClusterResources | None:
+    """GPUs by node as last observed; None while none were."""
+    gpus = clusters.gpus_by_node(cluster)
+    return service.ClusterResources(name=cluster.name, gpus_by_node=gpus) if gpus else None
 
 
 def _finding(problem: Problem) -> Finding:

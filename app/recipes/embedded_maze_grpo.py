@@ -4,11 +4,12 @@ Keys and defaults are those of `worker/jobs/maze_grpo/config.py`; a test compare
 """
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from app.maze.eval_sets import EVAL_SETS
 from app.maze.generate import size_of
 from app.maze.parse import Dialect
-from app.recipes.model import Field, Finding, Group, Recipe, Value
+from app.recipes.model import Field, Finding, Group, Recipe
 
 NAME = "embedded-maze-grpo"
 _BATCH = "trainer.train_batch_size"
@@ -29,7 +30,7 @@ EVAL_SET_NAMES = tuple(
 )
 
 
-def _batch_divides(values: Mapping[str, Value]) -> Iterator[Finding]:
+def _batch_divides(values: Mapping[str, Any]) -> Iterator[Finding]:
     batch, mini = int(values[_BATCH]), int(values[_MINI_BATCH])
     if mini > batch:
         message = f"Mini-batch ({mini}) is larger than the batch ({batch})"
@@ -45,7 +46,7 @@ def _batch_divides(values: Mapping[str, Value]) -> Iterator[Finding]:
         )
 
 
-def _intervals(values: Mapping[str, Value]) -> Iterator[Finding]:
+def _intervals(values: Mapping[str, Any]) -> Iterator[Finding]:
     for key, what in (
         ("trainer.eval_interval", "the solve rate is not measured while training"),
         ("trainer.ckpt_interval", "a run that is stopped or lost starts again from its beginning"),
@@ -61,7 +62,7 @@ def _intervals(values: Mapping[str, Value]) -> Iterator[Finding]:
             )
 
 
-def _keeps_one(values: Mapping[str, Value]) -> Iterator[Finding]:
+def _keeps_one(values: Mapping[str, Any]) -> Iterator[Finding]:
     if values["trainer.max_ckpts_to_keep"] == 0:
         yield Finding(
             rule="keeps_no_checkpoint",
@@ -71,7 +72,7 @@ def _keeps_one(values: Mapping[str, Value]) -> Iterator[Finding]:
         )
 
 
-def _is_dumped(values: Mapping[str, Value]) -> Iterator[Finding]:
+def _is_dumped(values: Mapping[str, Any]) -> Iterator[Finding]:
     if not values["trainer.dump_eval_results"]:
         yield Finding(
             rule="no_dump",
@@ -81,7 +82,7 @@ def _is_dumped(values: Mapping[str, Value]) -> Iterator[Finding]:
         )
 
 
-def _turns_suffice(values: Mapping[str, Value]) -> Iterator[Finding]:
+def _turns_suffice(values: Mapping[str, Any]) -> Iterator[Finding]:
     turns = int(values[_TURNS])
     if turns < _TURNS_NEEDED:
         yield Finding(

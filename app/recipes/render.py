@@ -1,14 +1,15 @@
-"""From a config to `train_job.sh`. Pure and deterministic: the same config, the same bytes.
+"""From a config to the files of its job. Pure and deterministic: the same config, the same bytes.
 
-The script reads the run's id and folder when it runs, so that it does not depend on the run.
-Every value is quoted: no config can run anything in the shell.
+The script reads the run's id when it runs, so that it does not depend on the run. Every value is
+quoted: no config can run anything in the shell, save the commands that it names as commands.
 """
 
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.recipes.model import Recipe, Value
+from app.recipes import command_job, skyrl_job
+from app.recipes.model import Package, Recipe, Value
 
 SCRIPT = "train_job.sh"
 _JOB = "job."
@@ -24,6 +25,10 @@ _SUBMIT = (
     '-- env SKYDECK_RUN_ID="$SKYDECK_RUN_ID" SKYDECK_RUN_DIR="$SKYDECK_RUN_DIR" '
     f'bash "$SKYDECK_RUN_DIR/{SCRIPT}"'
 )
+_SUBMIT_FOLDER = (
+    'ray job submit --address "$RAY_API_SERVER_ADDRESS" --submission-id "$SKYDECK_RUN_ID-a1" '
+    f'--working-dir . -- env SKYDECK_RUN_ID="$SKYDECK_RUN_ID" bash {SCRIPT}'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,16 @@ class Rendered:
 
 
 def render(recipe: Recipe, values: Mapping[str, Value]) -> Rendered:
-    """Renders full values, as `service.resolve` gives them."""
+    """Renders full values, as `service.resolve` gives them.
+
+    The submit command of a package of several files is run in a folder that holds them.
+    """
+    if recipe.package is Package.SKYRL:
+        files = {SCRIPT: skyrl_job.script(recipe, values)} | skyrl_job.companions(values)
+        return Rendered(files, _SUBMIT_FOLDER)
+    if recipe.package is Package.COMMAND:
+        files = {SCRIPT: command_job.script(recipe, values)} | command_job.companions(values)
+        return Rendered(files, _SUBMIT_FOLDER)
     return Rendered({SCRIPT: _script(recipe, values)}, _SUBMIT)
 
 

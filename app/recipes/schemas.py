@@ -1,6 +1,6 @@
 """JSON shapes of recipes, configs and what validation found."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
@@ -14,8 +14,9 @@ class FieldAnswer(Answer):
     key: str = Field(examples=["trainer.policy.optimizer_config.lr"])
     label: str
     type: FieldType
-    default: bool | int | float | str
+    default: Any
     help: str
+    is_optional: bool = Field(default=False, description="Whether null is taken")
     choices: Annotated[list[str] | None, BeforeValidator(lambda given: given or None)] = None
     min: int | float | None = None
     max: int | float | None = None
@@ -27,11 +28,24 @@ class GroupAnswer(Answer):
     fields: list[FieldAnswer]
 
 
+class DifferenceAnswer(Answer):
+    """A value that is not that of the published recipe which this one follows, and why."""
+
+    key: str
+    theirs: Any = Field(description="null where they do not set the key")
+    reason: str
+
+
 class RecipeAnswer(Answer):
     name: str = Field(examples=["embedded-maze-grpo"])
     title: str
     version: int
     summary: str
+    needs: str
+    is_builtin_code: bool = Field(description="Whether only code that came with Skydeck runs")
+    tree: str | None = Field(description="SkyRL's version whose other keys are taken, too")
+    follows: str
+    differences: list[DifferenceAnswer]
     groups: list[GroupAnswer]
 
     @classmethod
@@ -47,11 +61,25 @@ class ConfigBody(Body):
     cluster: Line | None = Field(default=None, examples=["embedded"])
 
 
+class ImportBody(Body):
+    text: str = Field(
+        description="A train_job.sh, a ray job submit command, overrides, or a YAML or JSON config",
+        examples=["trainer.epochs=20\ntrainer.train_batch_size=24"],
+    )
+
+
+class DiffBody(ConfigBody):
+    """Two configs; without `other`, the recipe's defaults against `config`."""
+
+    other: ConfigBody | None = None
+
+
 class ErrorFound(Answer):
     rule: str = Field(examples=["unknown_key"])
     fields: list[str]
     message: str
     suggestion: str | None = None
+    fix_values: dict[str, Any] | None = Field(default=None, description="Values that end it")
 
 
 class WarningFound(Answer):
@@ -59,12 +87,16 @@ class WarningFound(Answer):
     fields: list[str]
     message: str
     fix: str | None = None
+    fix_values: dict[str, Any] | None = Field(default=None, description="Values that end it")
 
 
 class ValidationAnswer(Answer):
+    """Errors stop a launch, warnings do not; notes are often meant so."""
+
     ok: bool
     errors: list[ErrorFound]
     warnings: list[WarningFound]
+    notes: list[WarningFound]
 
     @classmethod
     def of(cls, found: Findings) -> "ValidationAnswer":
@@ -76,13 +108,42 @@ class ValidationAnswer(Answer):
                     fields=list(each.fields),
                     message=each.message,
                     suggestion=each.fix,
+                    fix_values=dict(each.fix_values) if each.fix_values else None,
                 )
                 for each in found.errors
             ],
             warnings=[WarningFound.model_validate(each) for each in found.warnings],
+            notes=[WarningFound.model_validate(each) for each in found.notes],
         )
 
 
 class RenderAnswer(Answer):
     files: dict[str, str] = Field(examples=[{"train_job.sh": "#!/usr/bin/env bash\n…"}])
     submit_command: str
+
+
+class RemarkAnswer(Answer):
+    line: int
+    text: str
+    reason: str
+
+
+class ImportAnswer(Answer):
+    """What of a text became a config; `notes` are lines of which the job has no need."""
+
+    recipe: str
+    config: dict[str, Any]
+    unresolved: list[RemarkAnswer]
+    notes: list[RemarkAnswer]
+
+
+class ChangeAnswer(Answer):
+    key: str
+    before: Any
+    after: Any
+    is_new: bool
+    is_gone: bool
+
+
+class DiffAnswer(Answer):
+    items: list[ChangeAnswer]

@@ -4,8 +4,9 @@ import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from app.recipes.model import Field, FieldType, Finding, Findings, Recipe, Value
+from app.recipes.model import JOB, Field, FieldType, Finding, Findings, Recipe, Value
 from app.recipes.numbers import find_number, find_whole_number, is_finite
+from app.recipes.texts import read_value
 
 _NEAREST = 3
 _TEXT_LENGTH = 500
@@ -14,7 +15,10 @@ _KINDS = {
     FieldType.INT: "a whole number",
     FieldType.FLOAT: "a number",
     FieldType.TEXT: "text",
+    FieldType.LIST: "a list, such as ['one', 'two']",
+    FieldType.DICT: "names with values, such as {name: value}",
 }
+_CONTAINERS = {FieldType.LIST: list, FieldType.DICT: dict}
 
 
 def validate(recipe: Recipe, config: Mapping[str, Any]) -> Findings:
@@ -33,31 +37,41 @@ def validate(recipe: Recipe, config: Mapping[str, Any]) -> Findings:
 
 
 def complete(recipe: Recipe, config: Mapping[str, Any]) -> dict[str, Value]:
-    """Full values in the form's order: defaults where `config` says nothing, exact types."""
+    """Full values: the form's in its order, exact types, defaults where `config` says nothing.
+
+    Keys beyond the form, where the recipe takes them, follow by name.
+    """
+    fields = recipe.fields()
+    further = {key: config[key] for key in sorted(config) if key not in fields}
     return {
-        key: exact(field, config.get(key, field.default)) for key, field in recipe.fields().items()
-    }
+        key: exact(field, config.get(key, field.default)) for key, field in fields.items()
+    } | further
 
 
-def exact(field: Field, value: Value) -> Value:
+def exact(field: Field, value: Any) -> Value:
     """`value` in the field's own type, since JSON does not tell 15 from 15.0."""
-    if field.type is FieldType.FLOAT:
+    if value is not None and field.type is FieldType.FLOAT:
         return float(value)
-    if field.type is FieldType.INT:
+    if value is not None and field.type is FieldType.INT:
         return int(value)
-    return value
+    checked: Value = value
+    return checked
 
 
 def read_text(field: Field, text: str) -> Value:
     """What a person typed, as a value; the text itself where it is none, for `validate`."""
     typed = text.strip()
-    found: Value | None = typed
+    if field.is_optional and typed in ("", "null"):
+        return None
+    found: Value = typed
     if field.type is FieldType.INT:
         found = find_whole_number(typed)
     elif field.type is FieldType.FLOAT:
         found = find_number(typed)
     elif field.type is FieldType.BOOL:
         found = {"true": True, "false": False}.get(typed.lower())
+    elif field.type in _CONTAINERS:
+        found = read_value(typed)
     return text if found is None else found
 
 
@@ -65,7 +79,10 @@ def _each_key(recipe: Recipe, config: Mapping[str, Any]) -> Iterator[Finding]:
     fields = recipe.fields()
     for key, value in config.items():
         field = fields.get(key)
-        yield from _unknown(key, list(fields)) if field is None else _one(field, value)
+        if field is not None:
+            yield from _one(field, value)
+        elif recipe.tree is None or key.startswith(JOB):
+            yield from _unknown(key, list(fields))
 
 
 def _unknown(key: str, known: list[str]) -> Iterator[Finding]:
@@ -87,6 +104,8 @@ def nearest(key: str, known: list[str]) -> list[str]:
 
 
 def _one(field: Field, value: object) -> Iterator[Finding]:
+    if value is None and field.is_optional:
+        return
     if not _is_of_type(field.type, value):
         yield _finding(field, "type", f"must be {_KINDS[field.type]}, not {_shown(value)}")
     elif field.choices and value not in field.choices:
@@ -102,6 +121,8 @@ def _is_of_type(kind: FieldType, value: object) -> bool:
         return isinstance(value, bool) and kind is FieldType.BOOL
     if kind is FieldType.TEXT:
         return isinstance(value, str)
+    if kind in _CONTAINERS:
+        return isinstance(value, _CONTAINERS[kind])
     if not isinstance(value, int | float) or not is_finite(value):
         return False
     return kind is FieldType.FLOAT or float(value).is_integer()

@@ -40,7 +40,7 @@ HEADLINE_KEYS = (metrics.SOLVE_RATE, "eval/all/pass_at_1", "reward/avg_raw_rewar
 async def create_run(
     experiment_id: str, body: RunBody, caller: ExperimentWriter, session: Writing, once: Idempotent
 ) -> RunAnswer:
-    """Queues a run of the experiment's newest config; a worker submits it to the cluster."""
+    """Queues a run of a version of the experiment's config; a worker submits it."""
 
     async def make() -> RunAnswer:
         experiment = await experiments.get(session, experiment_id)
@@ -50,6 +50,7 @@ async def create_run(
             actor=caller.actor,
             cluster=body.cluster,
             overrides=body.overrides,
+            version=body.version,
             name=body.name,
             tags=body.tags,
         )

@@ -1,10 +1,10 @@
 """What the pages about runs are given: each field is read by a template of `templates/runs/`."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 from app.web.cluster_line import ClusterLine
-from app.web.forms import FormField
+from app.web.config_table import ConfigGroup
 from app.web.paging import Pager
 from app.web.run_table import Condition, RateFigure, RunRow
 from app.web.svg import MazePicture
@@ -51,51 +51,6 @@ class StartPage:
     """Nothing was launched yet."""
 
     cluster: ClusterLine | None
-
-
-@dataclass(frozen=True, slots=True)
-class RecipeCard:
-    """A recipe to choose in the form."""
-
-    name: str
-    title: str
-    summary: str
-    version: int
-    is_chosen: bool
-
-
-@dataclass(frozen=True, slots=True)
-class FormGroup:
-    """Fields under one heading of the form."""
-
-    title: str
-    fields: list[FormField]
-
-
-@dataclass(frozen=True, slots=True)
-class NewRunPage:
-    """The form of a new run. `problems` are (field id, message), shown in a summary."""
-
-    recipes: list[RecipeCard]
-    naming: list[FormField]
-    groups: list[FormGroup]
-    problems: list[tuple[str, str]]
-    warnings: list[str]
-    cluster: ClusterLine | None
-    expected: str
-    """How long such a run takes, in words; empty where nobody knows."""
-    needs: str
-    """What it asks of the cluster, in words."""
-
-
-@dataclass(frozen=True, slots=True)
-class AdmissionPart:
-    """The panel beside the form: whether a run would start at once."""
-
-    cluster: ClusterLine | None
-    expected: str
-    needs: str
-    warnings: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,28 +237,6 @@ class LogPage:
     """The log as it was written, as a file."""
     stream_url: str
     """New lines as server-sent events; empty when none can come or an older part is shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class ConfigRow:
-    """One setting. `default` is None where the recipe has none."""
-
-    key: str
-    label: str
-    value: str
-    default: str | None
-
-    @property
-    def is_changed(self) -> bool:
-        return self.default is not None and self.value != self.default
-
-
-@dataclass(frozen=True, slots=True)
-class ConfigGroup:
-    """Settings under one heading."""
-
-    title: str
-    rows: list[ConfigRow]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, and_, func, literal, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, case, func, literal, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import selectinload
 
 from app.models import (
     Cluster,
+    Config,
     ConfigValue,
     DesiredStatus,
     Event,
@@ -18,6 +19,7 @@ from app.models import (
     MetricSeries,
     Run,
     RunStatus,
+    Sweep,
 )
 
 _SEARCHED = (Run.name, Run.slug, Experiment.name)
@@ -32,6 +34,14 @@ class Sort:
     name: str
     statistic: str = ""
     is_descending: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A queued run. `sweep_limit`: of its sweep, if that has as many runs under way or before."""
+
+    run_id: UUID
+    sweep_limit: int | None
 
 
 async def find_by_slug(session: AsyncSession, slug: str) -> Run | None:
@@ -124,11 +134,12 @@ async def count_runs(session: AsyncSession, *, projects: frozenset[UUID] | None)
 async def queued_before(session: AsyncSession, run: Run) -> int:
     """How many runs the cluster takes before this queued one: active and queued ones.
 
-    Whatever became of its row, a run that is under way takes its place.
+    Whatever became of its row, a run that is under way takes its place. One that is held back by
+    its sweep takes none, so that others need not wait for it.
     """
     ahead = or_(
         Run.status.in_(_ACTIVE),
-        and_(Run.status == RunStatus.QUEUED, Run.deleted_at.is_(None), Run.id < run.id),
+        and_(_is_queued(), Run.id < run.id, Run.id.not_in(_held())),
     )
     query = select(func.count(Run.id)).where(
         Run.cluster_id == run.cluster_id, Run.id != run.id, ahead
@@ -147,17 +158,61 @@ async def active_by_cluster(session: AsyncSession) -> dict[UUID, int]:
     return {row[0]: row[1] for row in await session.execute(query)}
 
 
-async def queued_by_cluster(session: AsyncSession) -> dict[UUID, list[UUID]]:
+async def queued_by_cluster(session: AsyncSession) -> dict[UUID, list[Waiting]]:
     """The runs that wait for each cluster, the next one first."""
-    query = (
-        select(Cluster.id, Run.id)
-        .join(Run, Run.cluster_id == Cluster.id)
-        .where(Run.status == RunStatus.QUEUED, Run.deleted_at.is_(None))
-        .order_by(Run.id)
+    queue = _queue().subquery()
+    limit: ColumnElement[int | None] = case(
+        (queue.c.ahead >= queue.c.sweep_limit, queue.c.sweep_limit)
     )
-    found: dict[UUID, list[UUID]] = {}
-    for cluster_id, run_id in await session.execute(query):
-        found.setdefault(cluster_id, []).append(run_id)
+    query = select(queue.c.cluster_id, queue.c.run_id, limit).order_by(queue.c.run_id)
+    found: dict[UUID, list[Waiting]] = {}
+    for row in (await session.execute(query)).all():
+        found.setdefault(row[0], []).append(Waiting(row[1], row[2]))
+    return found
+
+
+async def sweep_limit(session: AsyncSession, run: Run) -> int | None:
+    """The limit of the queued run's sweep, if as many others are under way or queued before it."""
+    queue = _queue().where(Run.sweep_id == run.sweep_id).subquery()
+    query = select(queue.c.sweep_limit).where(
+        queue.c.run_id == run.id, queue.c.ahead >= queue.c.sweep_limit
+    )
+    return await session.scalar(query)
+
+
+async def list_of_sweep(session: AsyncSession, sweep_id: UUID) -> Sequence[Run]:
+    """By number, loaded, without deleted ones."""
+    query = select(Run).where(Run.sweep_id == sweep_id, Run.deleted_at.is_(None))
+    found: Sequence[Run] = (await session.scalars(_loaded(query.order_by(Run.sweep_number)))).all()
+    return found
+
+
+async def lock_sweep(session: AsyncSession, sweep_id: UUID) -> Sequence[Run]:
+    """All runs of a sweep with config and cluster, held until the transaction ends."""
+    await session.flush()
+    query = (
+        select(Run)
+        .where(Run.sweep_id == sweep_id)
+        .order_by(Run.id)
+        .options(selectinload(Run.config), selectinload(Run.cluster))
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
+    return (await session.scalars(query)).all()
+
+
+async def count_by_sweep(
+    session: AsyncSession, sweep_ids: Sequence[UUID]
+) -> dict[UUID, dict[RunStatus, int]]:
+    query = (
+        select(Run.sweep_id, Run.status, func.count(Run.id))
+        .where(Run.sweep_id.in_(sweep_ids), Run.deleted_at.is_(None))
+        .group_by(Run.sweep_id, Run.status)
+    )
+    found: dict[UUID, dict[RunStatus, int]] = {}
+    for sweep_id, status, count in await session.execute(query):
+        if sweep_id is not None:
+            found.setdefault(sweep_id, {})[status] = count
     return found
 
 
@@ -168,6 +223,17 @@ async def count_by_experiment(
         select(Run.experiment_id, func.count(Run.id))
         .where(Run.experiment_id.in_(experiment_ids), Run.deleted_at.is_(None))
         .group_by(Run.experiment_id)
+    )
+    return {row[0]: row[1] for row in await session.execute(query)}
+
+
+async def count_by_version(session: AsyncSession, experiment_id: UUID) -> dict[int, int]:
+    version = func.coalesce(Config.version, Config.base_version)
+    query = (
+        select(version, func.count(Run.id))
+        .join(Config, Config.id == Run.config_id)
+        .where(Run.experiment_id == experiment_id, Run.deleted_at.is_(None), version.is_not(None))
+        .group_by(version)
     )
     return {row[0]: row[1] for row in await session.execute(query)}
 
@@ -187,12 +253,56 @@ async def set_desired(session: AsyncSession, run_id: UUID, desired: DesiredStatu
     await session.execute(update(Run).where(Run.id == run_id).values(desired_status=desired))
 
 
+async def set_desired_all(
+    session: AsyncSession, run_ids: Sequence[UUID], desired: DesiredStatus
+) -> None:
+    """As `set_desired`, for runs that the session holds."""
+    await session.execute(update(Run).where(Run.id.in_(run_ids)).values(desired_status=desired))
+
+
+def _queue() -> Select[Any]:
+    """Queued runs with the limit of their sweep, and how many of the sweep's runs go before them.
+
+    Those are the runs under way and the queued ones that were made earlier.
+    """
+    under_way = (
+        select(Run.sweep_id, func.count(Run.id).label("count"))
+        .where(Run.sweep_id.is_not(None), Run.status.in_(_ACTIVE))
+        .group_by(Run.sweep_id)
+        .subquery()
+    )
+    place = func.row_number().over(partition_by=Run.sweep_id, order_by=Run.id)
+    ahead = place - 1 + func.coalesce(under_way.c.count, 0)
+    return (
+        select(
+            Run.cluster_id,
+            Run.id.label("run_id"),
+            Sweep.max_running_runs.label("sweep_limit"),
+            ahead.label("ahead"),
+        )
+        .outerjoin(Sweep, Sweep.id == Run.sweep_id)
+        .outerjoin(under_way, under_way.c.sweep_id == Run.sweep_id)
+        .where(_is_queued(), Run.cluster_id.is_not(None))
+    )
+
+
+def _held() -> Select[tuple[UUID]]:
+    """The ids of queued runs that wait for others of their sweep."""
+    queue = _queue().where(Run.sweep_id.is_not(None)).subquery()
+    return select(queue.c.run_id).where(queue.c.ahead >= queue.c.sweep_limit)
+
+
+def _is_queued() -> ColumnElement[bool]:
+    return and_(Run.status == RunStatus.QUEUED, Run.deleted_at.is_(None))
+
+
 def _loaded(query: Any) -> Any:
     return query.options(
         selectinload(Run.experiment).joinedload(Experiment.project, innerjoin=True),
         selectinload(Run.config),
         selectinload(Run.cluster),
         selectinload(Run.attempts),
+        selectinload(Run.sweep),
     )
 
 

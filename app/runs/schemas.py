@@ -19,6 +19,7 @@ from app.models import (
 )
 
 Tags = Annotated[list[Line], Field(max_length=50, examples=[["lora"]])]
+VersionNumber = Annotated[int, Field(ge=1, lt=2**31, examples=[2])]
 
 
 class RunBody(Body):
@@ -26,6 +27,7 @@ class RunBody(Body):
 
     cluster: Line | None = Field(default=None, examples=["embedded"])
     overrides: ConfigValues = Field(default_factory=dict, examples=[{"trainer.seed": 2}])
+    version: VersionNumber | None = Field(default=None, description="The newest unless given")
     name: Line | None = None
     tags: Tags = Field(default_factory=list)
     retry: None = Field(default=None, description="Automatic retries are not available yet")
@@ -123,6 +125,11 @@ class RunAnswer(Answer):
     recipe: str
     config: dict[str, Any]
     config_digest: str
+    experiment_version: int | None = Field(
+        description="The version that it runs, or that its overrides were put over"
+    )
+    has_overrides: bool
+    sweep_id: str | None = Field(examples=["swp-7fk2m9qd"])
     attempts: list[AttemptAnswer]
     progress: ProgressAnswer
     summary: dict[str, SummaryAnswer] = Field(
@@ -160,6 +167,9 @@ class RunAnswer(Answer):
             recipe=run.config.recipe,
             config=run.config.values,
             config_digest=run.config.digest,
+            experiment_version=run.config.version or run.config.base_version,
+            has_overrides=run.config.base_version is not None,
+            sweep_id=run.sweep.slug if run.sweep else None,
             attempts=[AttemptAnswer.of(attempt) for attempt in run.attempts],
             progress=_progress(run, pushed_step),
             summary={each.key: SummaryAnswer.model_validate(each) for each in series},

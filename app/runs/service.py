@@ -1,25 +1,23 @@
 """Runs: created, listed, stopped, resumed; their events. Only workers write statuses later."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.access.principal import Actor
-from app.audit import service as audit
 from app.audit.actions import Action
-from app.audit.service import Target
 from app.clock import utcnow
 from app.clusters import service as clusters
 from app.errors import Conflict, Invalid, NotFound, Problem
 from app.experiments import service as experiments
-from app.ids import new_id, new_slug
+from app.ids import new_id
 from app.models import (
+    Cluster,
+    ClusterKind,
     Config,
-    ConfigValue,
     DesiredStatus,
     Event,
     Experiment,
@@ -29,10 +27,9 @@ from app.models import (
     RunOrigin,
     RunStatus,
 )
-from app.names import checked_name
 from app.paging import Page, decode_id_cursor, page_of
 from app.recipes import service as recipes
-from app.runs import launch_checks, repository
+from app.runs import launch_checks, repository, rows
 from app.runs.sorting import cursor_of, parse_sort, place_of
 from app.runs.states import ENDED, created, transition
 from app.sharing import service as sharing
@@ -42,10 +39,19 @@ EXTERNAL_RECIPE = "external"
 
 @dataclass(frozen=True, slots=True)
 class ClusterLoad:
-    """`active_count` runs are under way; `queued` are the ids of those that wait, next first."""
+    """`active_count` runs are under way; `queued` are the ids of those that wait, next first.
+
+    `held` wait for other runs of their sweep, and keep no place in the queue until then: the
+    number of runs that their sweep may have under way, by run id.
+    """
 
     active_count: int = 0
     queued: Sequence[UUID] = ()
+    held: Mapping[UUID, int] = field(default_factory=dict)
+
+    @property
+    def waiting_count(self) -> int:
+        return len(self.queued) + len(self.held)
 
     def position(self, run_id: UUID) -> int | None:
         """As `queue_position` says it; None if the run does not wait here."""
@@ -60,25 +66,34 @@ async def create(
     actor: Actor,
     cluster: str | None = None,
     overrides: Mapping[str, Any] | None = None,
+    config: Mapping[str, Any] | None = None,
     name: str | None = None,
     tags: Sequence[str] = (),
+    version: int | None = None,
 ) -> Run:
-    """Queues a run of the experiment's newest config.
+    """Queues a run of a version of the experiment's config, the newest unless told otherwise.
 
-    `overrides` make an immutable config of this run only. Raises `Invalid` for values the
-    recipe or the cluster refuses and for secrets that are not there, `Conflict` if the experiment
-    has no config, `NotFound` for the cluster.
+    `overrides` make an immutable config of this run only; so does `config`, which stands for all
+    values and not only for those that differ. Raises `Invalid` for values the recipe or the cluster
+    refuses and for secrets that are not there, `Conflict` if the experiment has no config or is
+    archived, `NotFound` for the cluster and the version.
     """
+    experiments.require_open(experiment)
     place = experiment.project_id
-    await launch_checks.check_texts(session, place, overrides or {}, name=name, tags=tags)
-    config = await _config_for(session, experiment, overrides or {})
-    await launch_checks.check_texts(session, place, config.values)
+    given = config if config is not None else overrides or {}
+    await launch_checks.check_texts(session, place, given, name=name, tags=tags)
+    base = await _base(session, experiment, version)
+    is_whole = config is not None
+    frozen = _config_for(experiment, base, given, is_whole=is_whole, actor=actor)
+    session.add(frozen)
+    await launch_checks.check_texts(session, place, frozen.values)
     named = cluster and await clusters.get(session, cluster)
     target = named or await clusters.ensure_embedded(session)
-    run = _new_run(experiment, config, actor=actor, name=name, tags=tags)
+    _check_cluster(target, frozen)
+    run = rows.new_run(experiment, frozen, actor=actor, name=name, tags=tags)
     run.cluster_id = target.id
-    await launch_checks.check_launch(session, run, config, target)
-    return await _store(session, run, config, actor)
+    await launch_checks.check_launch(session, run, frozen, target)
+    return await _store(session, run, frozen, actor)
 
 
 async def create_external(
@@ -104,10 +119,11 @@ async def create_external(
         recipe_version=1,
         digest=experiments.digest(EXTERNAL_RECIPE, 1, config or {}),
         values=dict(config or {}),
+        created_by=actor.name,
         created_at=utcnow(),
     )
     session.add(frozen)
-    run = _new_run(home, frozen, actor=actor, name=name, tags=tags, status=RunStatus.RUNNING)
+    run = rows.new_run(home, frozen, actor=actor, name=name, tags=tags, status=RunStatus.RUNNING)
     run.origin = RunOrigin.EXTERNAL
     run.started_at = run.created_at
     run.due_at = None
@@ -153,7 +169,7 @@ async def list_page(
     for descending; runs without a value come last. Raises `Invalid`.
     """
     order = parse_sort(sort)
-    rows = await repository.list_sorted(
+    found = await repository.list_sorted(
         session,
         projects=projects,
         sort=order,
@@ -163,7 +179,7 @@ async def list_page(
         text=text.strip(),
         statuses=statuses,
     )
-    page = page_of(rows, limit, lambda row: cursor_of(row[1], row[0]))
+    page = page_of(found, limit, lambda row: cursor_of(row[1], row[0]))
     return Page([run for run, _ in page.items], page.next_cursor)
 
 
@@ -186,20 +202,50 @@ async def pushed_steps(session: AsyncSession, runs: Sequence[Run]) -> dict[UUID,
 
 
 async def queue_position(session: AsyncSession, run: Run) -> int | None:
-    """1 for the run that the cluster takes next while nothing runs; None if it is not queued."""
-    if run.status is not RunStatus.QUEUED:
+    """1 for the run that the cluster takes next while nothing runs.
+
+    None if it is not queued, or held back by its sweep.
+    """
+    if run.status is not RunStatus.QUEUED or await sweep_limit(session, run) is not None:
         return None
     return await repository.queued_before(session, run) + 1
+
+
+async def sweep_limit(session: AsyncSession, run: Run) -> int | None:
+    """How many runs its sweep may have under way, if that is why the queued run waits."""
+    if run.sweep_id is None or run.status is not RunStatus.QUEUED:
+        return None
+    return await repository.sweep_limit(session, run)
 
 
 async def loads(session: AsyncSession) -> dict[UUID, ClusterLoad]:
     """What each cluster is busy with and what waits for it, by cluster id, in two queries."""
     active = await repository.active_by_cluster(session)
-    queued = await repository.queued_by_cluster(session)
+    waiting = await repository.queued_by_cluster(session)
     return {
-        cluster_id: ClusterLoad(active.get(cluster_id, 0), queued.get(cluster_id, []))
-        for cluster_id in active.keys() | queued.keys()
+        cluster_id: ClusterLoad(
+            active.get(cluster_id, 0),
+            [each.run_id for each in waiting.get(cluster_id, ()) if each.sweep_limit is None],
+            {
+                each.run_id: each.sweep_limit
+                for each in waiting.get(cluster_id, ())
+                if each.sweep_limit is not None
+            },
+        )
+        for cluster_id in active.keys() | waiting.keys()
     }
+
+
+async def list_of_sweep(session: AsyncSession, sweep_id: UUID) -> Sequence[Run]:
+    """The runs of a sweep by number, without deleted ones, loaded as `list_page` does."""
+    return await repository.list_of_sweep(session, sweep_id)
+
+
+async def count_by_sweep(
+    session: AsyncSession, sweep_ids: Sequence[UUID]
+) -> dict[UUID, dict[RunStatus, int]]:
+    """Numbers of runs by status, by sweep id, in one query; deleted ones do not count."""
+    return await repository.count_by_sweep(session, sweep_ids)
 
 
 async def count_by_experiment(
@@ -207,6 +253,11 @@ async def count_by_experiment(
 ) -> dict[UUID, int]:
     """Numbers of runs by experiment id, in one query; experiments without runs are left out."""
     return await repository.count_by_experiment(session, [row.id for row in experiments])
+
+
+async def count_by_version(session: AsyncSession, experiment: Experiment) -> dict[int, int]:
+    """Numbers of runs by the config version they run, with or without overrides, in one query."""
+    return await repository.count_by_version(session, experiment.id)
 
 
 async def list_events(
@@ -219,10 +270,10 @@ async def list_events(
 ) -> Page[Event]:
     """Oldest first unless told otherwise. Raises `Invalid` for a cursor of another list."""
     place = decode_id_cursor(cursor) if cursor else None
-    rows = await repository.list_events(
+    found = await repository.list_events(
         session, run.id, beyond=place, limit=limit + 1, newest_first=newest_first
     )
-    return page_of(rows, limit, lambda event: [str(event.id)])
+    return page_of(found, limit, lambda event: [str(event.id)])
 
 
 async def request_stop(session: AsyncSession, run: Run, *, actor: Actor) -> Run:
@@ -239,9 +290,9 @@ async def request_stop(session: AsyncSession, run: Run, *, actor: Actor) -> Run:
     if run.status in ENDED:
         raise Conflict(f"run {run.slug} has ended already ({run.status})")
     if run.desired_status is not DesiredStatus.STOP:
-        before = _fields(run)
+        before = rows.fields(run)
         await _wish(session, run, DesiredStatus.STOP, actor=actor, reason="stop_requested")
-        _record(session, actor, Action.RUN_STOP, run, before)
+        rows.record(session, actor, Action.RUN_STOP, run, before)
     return run
 
 
@@ -260,13 +311,13 @@ async def request_resume(session: AsyncSession, run: Run, *, actor: Actor) -> Ru
             f"run {run.slug} is {run.status}: only a failed, stopped or lost run resumes"
         )
     await launch_checks.check_resume(session, run)
-    before, now = _fields(run), utcnow()
+    before, now = rows.fields(run), utcnow()
     await _wish(session, run, DesiredStatus.RUN, actor=actor, reason="resume_requested")
     session.add(
         transition(run, RunStatus.QUEUED, at=now, actor=actor.name, reason="resume_requested")
     )
     run.due_at = now
-    _record(session, actor, Action.RUN_RESUME, run, before)
+    rows.record(session, actor, Action.RUN_RESUME, run, before)
     return run
 
 
@@ -280,9 +331,9 @@ async def finish_external(
     if status not in ENDED:
         message = f"a run finishes as one of {', '.join(sorted(ENDED))}"
         raise Invalid(message, [Problem("status", "choices", message)])
-    before = _fields(run)
+    before = rows.fields(run)
     session.add(transition(run, status, at=utcnow(), actor=actor.name, reason="reported"))
-    _record(session, actor, Action.RUN_FINISH, run, before)
+    rows.record(session, actor, Action.RUN_FINISH, run, before)
     return run
 
 
@@ -295,10 +346,10 @@ async def delete(session: AsyncSession, run: Run, *, actor: Actor) -> Run:
     if run.status not in ENDED:
         raise Conflict(f"run {run.slug} is {run.status}: stop it before deleting it")
     if run.deleted_at is None:
-        before, run.deleted_at = _fields(run), utcnow()
-        session.add(_note(run, actor=actor, kind="deleted", at=run.deleted_at))
+        before, run.deleted_at = rows.fields(run), utcnow()
+        session.add(rows.note(run, actor=actor, kind="deleted", at=run.deleted_at))
         await sharing.revoke_all(session, run, actor=actor)
-        _record(session, actor, Action.RUN_DELETE, run, before)
+        rows.record(session, actor, Action.RUN_DELETE, run, before)
     return run
 
 
@@ -306,63 +357,50 @@ async def restore(session: AsyncSession, run: Run, *, actor: Actor) -> Run:
     """Undoes `delete`."""
     await repository.lock(session, run)
     if run.deleted_at is not None:
-        before, run.deleted_at = _fields(run), None
-        session.add(_note(run, actor=actor, kind="restored", at=utcnow()))
-        _record(session, actor, Action.RUN_RESTORE, run, before)
+        before, run.deleted_at = rows.fields(run), None
+        session.add(rows.note(run, actor=actor, kind="restored", at=utcnow()))
+        rows.record(session, actor, Action.RUN_RESTORE, run, before)
     return run
 
 
-async def _config_for(
-    session: AsyncSession, experiment: Experiment, overrides: Mapping[str, Any]
-) -> Config:
-    newest = await experiments.newest_config(session, experiment)
-    if newest is None:
+async def _base(session: AsyncSession, experiment: Experiment, version: int | None) -> Config:
+    if version is None and await experiments.newest_config(session, experiment) is None:
         raise Conflict(f"experiment {experiment.slug} has no config to run: its runs are external")
-    if not overrides:
-        return newest
-    values = recipes.resolve(newest.recipe, {**newest.values, **overrides})
-    config = experiments.make_config(experiment, newest.recipe, values, version=None)
-    session.add(config)
-    return config
+    return await experiments.get_version(session, experiment, version)
 
 
-def _new_run(
+def _config_for(
     experiment: Experiment,
-    config: Config,
+    base: Config,
+    given: Mapping[str, Any],
     *,
+    is_whole: bool,
     actor: Actor,
-    name: str | None,
-    tags: Sequence[str],
-    status: RunStatus = RunStatus.QUEUED,
-) -> Run:
-    now = utcnow()
-    slug = new_slug("run")
-    return Run(
-        id=new_id(),
-        slug=slug,
-        name=checked_name(name or experiment.name),
-        project_id=experiment.project_id,
-        experiment_id=experiment.id,
-        config_id=config.id,
-        origin=RunOrigin.SUBMITTED,
-        status=status,
-        desired_status=DesiredStatus.RUN,
-        tags=experiments.checked_tags(tags),
-        owner=actor.name,
-        created_at=now,
-        due_at=now,
+) -> Config:
+    """The version itself, or a config of one run where its values are others."""
+    if not given and not is_whole:
+        return base
+    values = recipes.resolve(base.recipe, given if is_whole else {**base.values, **given})
+    if is_whole and values == base.values:
+        return base
+    return experiments.make_config(
+        experiment, base.recipe, values, version=None, base_version=base.version, actor=actor
     )
+
+
+def _check_cluster(cluster: Cluster, config: Config) -> None:
+    refusal = recipes.embedded_refusal(recipes.get(config.recipe))
+    if refusal is not None and cluster.kind is ClusterKind.EMBEDDED:
+        message = f"{refusal.message}: {refusal.fix}"
+        raise Invalid(message, [Problem("cluster", refusal.rule, message)])
 
 
 async def _store(session: AsyncSession, run: Run, config: Config, actor: Actor) -> Run:
     session.add(run)
     await session.flush()
-    session.add_all(
-        ConfigValue(run_id=run.id, key=key, number=number, text=text)
-        for key, number, text in recipes.flatten(config.values)
-    )
+    session.add_all(rows.values_of(run, config))
     session.add(created(run, at=run.created_at, actor=actor.name))
-    _record(session, actor, Action.RUN_CREATE, run)
+    rows.record(session, actor, Action.RUN_CREATE, run)
     await session.flush()
     return await get(session, run.slug)
 
@@ -372,27 +410,4 @@ async def _wish(
 ) -> None:
     await repository.set_desired(session, run.id, desired)
     await session.refresh(run, ["desired_status"])
-    note = _note(run, actor=actor, kind="desired_status", at=utcnow())
-    note.to_status, note.reason = desired, reason
-    session.add(note)
-
-
-def _note(run: Run, *, actor: Actor, kind: str, at: datetime) -> Event:
-    return Event(run_id=run.id, at=at, actor=actor.name, kind=kind, reason=kind, message="")
-
-
-def _record(
-    session: AsyncSession,
-    actor: Actor,
-    action: Action,
-    run: Run,
-    before: Mapping[str, Any] | None = None,
-) -> None:
-    target = Target("run", run.slug, run.project_id)
-    audit.record(session, actor, action, target, before=before, after=_fields(run))
-
-
-def _fields(run: Run) -> dict[str, Any]:
-    """What the audit log compares. The config is frozen: its id stands for it."""
-    names = ("name", "tags", "config_id", "cluster_id", "status", "desired_status", "deleted_at")
-    return {name: getattr(run, name) for name in names}
+    session.add(rows.wish_note(run, desired, actor=actor, reason=reason))

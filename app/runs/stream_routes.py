@@ -76,11 +76,12 @@ class RunFollower:
     async def look(self) -> list[ServerSentEvent]:
         async with self.database.read() as session:
             run = await service.get(session, self.slug)
+            limit = await service.sweep_limit(session, run)
             position = await service.queue_position(session, run)
             counts = (await metrics.list_solve_counts(session, [run])).get(run.id, [])
             series = await self._series(session, run)
             step = await pushed_step(session, run)
-        words = status_words(run, position=position, pushed_step=step)
+        words = status_words(run, position=position, pushed_step=step, sweep_limit=limit)
         status = (run.status, words, run.conditions)
         events = [series] if series else []
         if self.evaluations != counts:

@@ -13,7 +13,6 @@ from app.logs import service as logs
 from app.metrics import service as metrics
 from app.metrics.charts import chart_for
 from app.models import Run
-from app.recipes import service as recipes
 from app.runs import log_lines, service, views
 from app.runs.contexts import (
     ChartPage,
@@ -26,6 +25,7 @@ from app.runs.contexts import (
 )
 from app.runs.loading import load_head
 from app.runs.log_lines import AttemptNumber, LineNumber
+from app.web.config_table import config_groups, find_recipe
 from app.web.deps import RunReader, Store
 from app.web.paging import Cursor, pager
 from app.web.search import SearchWords
@@ -119,16 +119,12 @@ async def show_config(request: Request, slug: str, store: Store, viewer: RunRead
     async with store.read() as session:
         run, head = await load_head(session, slug, viewer, tab="Config")
     config = run.config
-    try:
-        recipe = recipes.get(config.recipe)
-    except NotFound:
-        # A run that is fed from outside, or a recipe that a later version dropped.
-        recipe = None
+    recipe = find_recipe(config.recipe)
     context = ConfigPage(
         head=head,
         recipe=f"{config.recipe} v{config.recipe_version}",
         digest=config.digest,
-        groups=views.config_groups(config.values, recipe),
+        groups=config_groups(config.values, recipe),
         command=views.script(config, recipe),
     )
     return page(request, "runs/config.html", context)

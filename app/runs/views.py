@@ -26,8 +26,6 @@ from app.runs.contexts import (
     AttemptRow,
     ChartCard,
     ChartGroup,
-    ConfigGroup,
-    ConfigRow,
     Failure,
     Figure,
     MazeCell,
@@ -40,7 +38,6 @@ from app.runs.service import ClusterLoad
 from app.runs.states import ENDED
 from app.web.cluster_line import cluster_line
 from app.web.filters import duration, number, percent
-from app.web.forms import as_text
 from app.web.run_table import SolveCounts, colour_of, conditions, rate_figure, solved_share
 from app.web.run_words import ends_at, seconds_taken, status_words
 from app.web.svg import MazePicture, maze_picture
@@ -80,7 +77,12 @@ def run_head(
         project_slug=run.experiment.project.slug,
         project_name=run.experiment.project.name,
         status=run.status,
-        words=status_words(run, position=load.position(run.id), pushed_step=pushed_step),
+        words=status_words(
+            run,
+            position=load.position(run.id),
+            pushed_step=pushed_step,
+            sweep_limit=load.held.get(run.id),
+        ),
         step=pushed_step if run.step is None else run.step,
         ends_at=ends_at(run),
         conditions=conditions(run),
@@ -226,29 +228,12 @@ def points(view: SeriesView) -> dict[str, object]:
     }
 
 
-def config_groups(values: Mapping[str, Any], recipe: Recipe | None) -> list[ConfigGroup]:
-    """The config in the groups of its recipe's form; keys that it does not have come last."""
-    left = dict(values)
-    groups = []
-    for group in recipe.groups if recipe else ():
-        rows = [
-            ConfigRow(f.key, f.label, as_text(left.pop(f.key)), as_text(f.default))
-            for f in group.fields
-            if f.key in left
-        ]
-        groups.append(ConfigGroup(group.title, rows))
-    if left:
-        rest = [ConfigRow(key, key, as_text(value), None) for key, value in left.items()]
-        groups.append(ConfigGroup("Other", rest))
-    return groups
-
-
 def script(config: Config, recipe: Recipe | None) -> str:
     """The script of the job as it is rendered; empty for runs that others execute."""
     if recipe is None:
         return ""
-    rendered = recipes.render(recipe, config.values)
-    return "\n".join(rendered.files.values())
+    files = recipes.render(recipe, config.values).files
+    return next(iter(files.values()))
 
 
 def stop_consequences(run: Run) -> list[str]:

@@ -31,7 +31,7 @@ def cluster_line(cluster: Cluster, load: ClusterLoad) -> ClusterLine:
         message=cluster.message,
         observed_at=cluster.observed_at,
         running_count=load.active_count,
-        queued_count=len(load.queued),
+        queued_count=load.waiting_count,
         limit=cluster.max_running_runs,
     )
 

@@ -8,8 +8,10 @@ from http import HTTPStatus
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from sqlalchemy.exc import SQLAlchemyError
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.db import is_unreachable
 from app.errors import NotSignedIn, SkydeckError, TooMany
@@ -39,12 +41,14 @@ _TO_DO = {
     403: "Ask an administrator for access, or sign in as someone else.",
     404: "Check the address. A deleted run keeps its address but is not shown.",
     409: "Go back and look at its present state.",
+    413: "Go back, where what you typed still stands, and send less of it.",
     422: "Go back and correct the value. The form keeps what you typed.",
     429: "Wait a minute and try again.",
     500: "Try again. If it comes back, tell an administrator the reference.",
     503: "Try again in a minute.",
 }
 _NOTHING_CHANGED = "Nothing was changed."
+_TOO_LARGE = "What was sent is larger than this page takes."
 
 Handler = Callable[[Request, Exception], Awaitable[Response] | Response]
 
@@ -73,11 +77,41 @@ def install(app: FastAPI) -> None:
         (Exception, _unknown),
     ):
         app.add_exception_handler(kind, _on_pages(handler, _handler_of(app, kind)))
+    app.add_middleware(TooLargeAsPage)
+
+
+class TooLargeAsPage:
+    """ASGI middleware: the body limits of routes answer 413 as plain text by themselves."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not is_page(Request(scope)):
+            await self.app(scope, receive, send)
+            return
+        is_replaced = False
+
+        async def answer(message: Message) -> None:
+            nonlocal is_replaced
+            if message["type"] == "http.response.start" and _is_plain_413(message):
+                is_replaced = True
+                shown = await _answer(Request(scope), 413, _TOO_LARGE)
+                await shown(scope, receive, send)
+            elif not is_replaced:
+                await send(message)
+
+        await self.app(scope, receive, answer)
 
 
 def is_page(request: Request) -> bool:
     path = request.url.path
     return not path.startswith(_NOT_PAGES) and path not in _NOT_PAGE_PATHS
+
+
+def _is_plain_413(message: Message) -> bool:
+    media_type = Headers(raw=message["headers"]).get("content-type", "")
+    return message["status"] == 413 and media_type.startswith("text/plain")
 
 
 def _handler_of(app: FastAPI, kind: type[Exception]) -> Handler | None:

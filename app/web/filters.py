@@ -1,9 +1,11 @@
 """How numbers and times are written on pages."""
 
 import math
+import re
 from datetime import UTC, datetime
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+_NAME = re.compile(r"[a-z][a-z0-9]*[._][a-z0-9]")
 _BYTE_UNITS = ("kB", "MB", "GB", "TB")
 
 
@@ -62,8 +64,12 @@ def file_size(count: int) -> str:
 
 
 def sentence(text: str) -> str:
-    """`text` with a capital letter in front and a full stop behind; empty stays empty."""
-    whole = text[:1].upper() + text[1:]
+    """`text` with a capital letter in front and a full stop behind; empty stays empty.
+
+    A name of a program, such as `train_batch_size` or `trainer.epochs`, stays as it is.
+    """
+    is_name = _NAME.match(text) is not None
+    whole = text if is_name else text[:1].upper() + text[1:]
     return whole if not whole or whole.endswith((".", "!", "?", "…")) else whole + "."
 
 

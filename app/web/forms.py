@@ -1,5 +1,6 @@
 """Form fields as the templates need them: values as typed, with label, help and problem."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ class FormField:
     name: str
     label: str
     kind: str
-    """`text`, `number`, `flag`, `choice`, `date` or `password`."""
+    """`text`, `prose`, `number`, `flag`, `choice`, `date` or `password`."""
     value: str
     help: str = ""
     choices: Sequence[str] = ()
@@ -29,7 +30,12 @@ class FormField:
 
     @property
     def id(self) -> str:
-        return "field-" + _NOT_ID.sub("-", self.name).strip("-").lower()
+        return control_id(self.name)
+
+
+def control_id(name: str) -> str:
+    """The id of the control of that name."""
+    return "field-" + _NOT_ID.sub("-", name).strip("-").lower()
 
 
 def typed_values(form: FormData) -> dict[str, str]:
@@ -45,9 +51,11 @@ def typed_values(form: FormData) -> dict[str, str]:
 
 
 def as_text(value: object) -> str:
-    """How a config value is shown in a control."""
+    """How a config value is shown in a control: lists and dicts in one line of JSON."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False)
     return "" if value is None else str(value)
 
 

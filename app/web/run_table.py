@@ -6,7 +6,7 @@ from datetime import datetime
 
 from app.metrics.service import SolveCount
 from app.metrics.statistics import wilson_interval
-from app.models import Run
+from app.models import Config, Run
 from app.runs.service import ClusterLoad
 from app.runs.states import ENDED
 from app.web.run_words import queue_words, seconds_taken
@@ -77,6 +77,8 @@ class RunRow:
     started_at: datetime | None
     duration_seconds: float | None
     is_live: bool
+    version: str
+    """The config version, such as `v2`; empty where that is not told."""
 
 
 def run_row(
@@ -87,6 +89,7 @@ def run_row(
     *,
     pushed_step: int | None = None,
     project_name: str = "",
+    shows_version: bool = False,
 ) -> RunRow:
     """`pushed_step` is the newest step of a run that is fed from outside."""
     return RunRow(
@@ -107,7 +110,15 @@ def run_row(
         started_at=run.started_at,
         duration_seconds=seconds_taken(run, now),
         is_live=run.status not in ENDED,
+        version=version_words(run.config) if shows_version else "",
     )
+
+
+def version_words(config: Config) -> str:
+    """`v2`, `v2 + overrides`; empty for a config that was no version of anything."""
+    if config.version is not None:
+        return f"v{config.version}"
+    return "" if config.base_version is None else f"v{config.base_version} + overrides"
 
 
 def colour_of(run: Run) -> int:
@@ -145,8 +156,9 @@ def _best_rate(counts: SolveCounts) -> RateFigure | None:
 
 def _reason(run: Run, load: ClusterLoad) -> str:
     position = load.position(run.id)
-    if position is not None:
-        return queue_words(run, position=position)
+    limit = load.held.get(run.id)
+    if position is not None or limit is not None:
+        return queue_words(run, position=position, sweep_limit=limit)
     return run.status_reason if run.status in ENDED else ""
 
 

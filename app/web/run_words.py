@@ -18,15 +18,22 @@ _ENDED = {
 }
 
 
-def status_words(run: Run, *, position: int | None, pushed_step: int | None = None) -> str:
+def status_words(
+    run: Run,
+    *,
+    position: int | None,
+    pushed_step: int | None = None,
+    sweep_limit: int | None = None,
+) -> str:
     """One line that begins with the status: `Running step 84 of 200 · 0.31 s a step`.
 
     `position` is the run's place in its cluster's queue, if it waits there. `pushed_step` is the
-    newest step of the points of a run that nobody here follows.
+    newest step of the points of a run that nobody here follows. `sweep_limit` is how many runs its
+    sweep may have under way, if that is what it waits for.
     """
     step = pushed_step if run.step is None else run.step
     if run.status is RunStatus.QUEUED:
-        return f"Queued · {queue_words(run, position=position)}"
+        return f"Queued · {queue_words(run, position=position, sweep_limit=sweep_limit)}"
     if run.status is RunStatus.STOPPING or (_is_asked_to_stop(run) and run.status not in _ENDED):
         return "Stopping: it saves a checkpoint first" + _step(run, step)
     if run.status is RunStatus.RUNNING:
@@ -36,7 +43,7 @@ def status_words(run: Run, *, position: int | None, pushed_step: int | None = No
     return _WAITING[run.status]
 
 
-def queue_words(run: Run, *, position: int | None) -> str:
+def queue_words(run: Run, *, position: int | None, sweep_limit: int | None = None) -> str:
     """Why a queued run waits: `waits, position 2`."""
     if _is_asked_to_stop(run):
         return "stopping before it started"
@@ -44,6 +51,8 @@ def queue_words(run: Run, *, position: int | None) -> str:
     if cluster is not None and cluster.status is not ClusterStatus.READY:
         is_starting = cluster.status is ClusterStatus.STARTING
         return "waits for the cluster to start" if is_starting else "waits for the cluster"
+    if sweep_limit is not None:
+        return f"waits: its sweep runs {sweep_limit} at a time"
     if position is None or position <= 1:
         return "starts next"
     return f"waits, position {position}"

@@ -6,12 +6,18 @@ from app.access.limits import RequestLimit
 from app.audit import routes as audit
 from app.clusters import form_routes as cluster_forms
 from app.clusters import routes as clusters
+from app.code import routes as code
+from app.editor import import_routes
+from app.editor import routes as editor
+from app.experiments import form_routes as experiment_forms
 from app.experiments import routes as experiments
+from app.experiments import tab_routes as experiment_tabs
 from app.outgoing import routes as outgoing
 from app.projects import routes as projects
-from app.runs import action_routes, form_routes, routes, stream_routes, tab_routes
+from app.runs import action_routes, routes, stream_routes, tab_routes
 from app.secrets import routes as secrets
 from app.sharing import routes as sharing
+from app.sweeps import routes as sweeps
 from app.users import account_routes, invite_routes, link_routes, people_routes
 from app.users import routes as users
 from app.users.gate import SignInGate
@@ -30,15 +36,20 @@ ROUTERS = (
     invite_routes.router,
     preferences.router,
     # Before the run pages: `/runs/new` is no run's slug.
-    form_routes.router,
+    editor.router,
+    import_routes.router,
     routes.router,
     action_routes.router,
     tab_routes.router,
     stream_routes.router,
     projects.router,
     experiments.router,
+    experiment_tabs.router,
+    experiment_forms.router,
+    sweeps.router,
     clusters.router,
     cluster_forms.router,
+    code.router,
     secrets.router,
     audit.router,
     sharing.router,

@@ -1,27 +1,39 @@
 """Bounds the time in which a request's body must arrive: slow senders hold nothing open."""
 
 import asyncio
+import re
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BODY_SECONDS = 30.0
+UPLOAD_SECONDS = 900.0
+_UPLOADS = re.compile(r"/api/v1/code|/projects/[^/]+/code")
 _REFUSAL = "the request's body took too long to arrive; nothing was changed; send it again"
 
 
 class BodyInTime:
     """ASGI middleware: a body that is not there within `seconds` of its first wait ends in 408.
 
+    Uploads of code, which may be large, have `upload_seconds`.
     Only the body counts: afterwards a stream may last, and may wait for the reader to go.
     """
 
-    def __init__(self, app: ASGIApp, seconds: float = BODY_SECONDS) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        seconds: float = BODY_SECONDS,
+        upload_seconds: float = UPLOAD_SECONDS,
+    ) -> None:
         self.app = app
         self.seconds = seconds
+        self.upload_seconds = upload_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            receive = _Body(receive, self.seconds).receive
+            is_upload = _UPLOADS.fullmatch(scope["path"]) is not None
+            seconds = self.upload_seconds if is_upload else self.seconds
+            receive = _Body(receive, seconds).receive
         await self.app(scope, receive, send)
 
 

@@ -56,7 +56,7 @@ function holdMovingRows(event) {
 function keepOnError(event) {
   const { ctx } = event.detail;
   const status = ctx?.response?.raw?.status ?? ctx?.response?.status ?? 200;
-  if (status >= 400 && ctx?.sourceElement?.matches?.("[hx-get]")) event.preventDefault();
+  if (status >= 400 && ctx?.sourceElement?.matches?.("[hx-get], [data-live]")) event.preventDefault();
 }
 
 function setTheme(form) {

@@ -11,6 +11,7 @@ from app.access.permissions import Scope
 from app.audit.actions import Action
 from app.clock import utcnow
 from app.db import WriteSession
+from app.experiments import service as experiments
 from app.models import Experiment, Role, Run, RunStatus
 from app.outgoing import service as outgoing
 from app.projects import service as projects
@@ -18,10 +19,12 @@ from app.runs import service as runs
 from app.runs.states import transition
 from app.secrets import service as secrets
 from app.sharing import service as sharing
+from app.sweeps import service as sweeps
 from app.users import service as users
 from app.users.passwords import hash_password
 from tests.audit.world import PASSWORD, World
-from tests.factories import RECIPE, make_experiment, make_external_run, make_run
+from tests.factories import RECIPE, SMALL_ZIP, make_experiment, make_external_run, make_run
+from tests.sweeps.factories import make_sweep
 
 Names = dict[str, str]
 Prepare = Callable[[World, WriteSession], Awaitable[Names]]
@@ -49,6 +52,28 @@ async def nothing(world: World, _session: WriteSession) -> Names:
 
 async def experiment(world: World, session: WriteSession) -> Names:
     return {"experiment_id": (await _experiment(world, session)).slug}
+
+
+async def shelf(world: World, session: WriteSession) -> Names:
+    return {"slug": (await _experiment(world, session)).slug}
+
+
+async def archived(world: World, session: WriteSession) -> Names:
+    made = await _experiment(world, session)
+    await experiments.archive(session, made, actor=world.actor)
+    return {"experiment_id": made.slug, "slug": made.slug}
+
+
+async def sweep(world: World, session: WriteSession) -> Names:
+    made = await make_sweep(session, experiment=await _experiment(world, session))
+    return {"sweep_id": made.slug, "slug": made.slug}
+
+
+async def stopped_sweep(world: World, session: WriteSession) -> Names:
+    names = await sweep(world, session)
+    for run in await sweeps.list_runs(session, await sweeps.get(session, names["slug"])):
+        session.add(transition(run, RunStatus.STOPPED, at=utcnow(), actor="worker", reason="x"))
+    return names
 
 
 async def queued(world: World, session: WriteSession) -> Names:
@@ -185,6 +210,41 @@ SAMPLES: dict[str, Sample] = {
         Action.EXPERIMENT_CREATE, nothing, {"name": "rank", "recipe": RECIPE}
     ),
     "POST /api/v1/experiments/{experiment_id}/runs": Sample(Action.RUN_CREATE, experiment),
+    "POST /experiments/{slug}/runs": Sample(Action.RUN_CREATE, shelf),
+    "POST /api/v1/experiments/{experiment_id}/versions": Sample(
+        Action.EXPERIMENT_VERSION, experiment, {"config": {"trainer.seed": 7}}
+    ),
+    "PATCH /api/v1/experiments/{experiment_id}": Sample(
+        Action.EXPERIMENT_CHANGE, experiment, {"name": "Another question"}
+    ),
+    "POST /experiments/{slug}/edit": Sample(
+        Action.EXPERIMENT_CHANGE, shelf, {"name": "Another question"}
+    ),
+    "POST /api/v1/experiments/{experiment_id}/fork": Sample(Action.EXPERIMENT_FORK, experiment),
+    "POST /experiments/{slug}/fork": Sample(Action.EXPERIMENT_FORK, shelf),
+    "POST /api/v1/experiments/{experiment_id}/archive": Sample(
+        Action.EXPERIMENT_ARCHIVE, experiment
+    ),
+    "POST /experiments/{slug}/archive": Sample(Action.EXPERIMENT_ARCHIVE, shelf),
+    "POST /api/v1/experiments/{experiment_id}/restore": Sample(Action.EXPERIMENT_RESTORE, archived),
+    "POST /experiments/{slug}/restore": Sample(Action.EXPERIMENT_RESTORE, archived),
+    "POST /api/v1/sweeps": Sample(
+        Action.SWEEP_CREATE,
+        experiment,
+        {
+            "experiment": "{experiment_id}",
+            "space": {"kind": "grid", "keys": {"trainer.seed": [1, 2]}},
+        },
+    ),
+    "POST /experiments/{slug}/sweeps/new": Sample(
+        Action.SWEEP_CREATE,
+        shelf,
+        {"kind": "grid", "key-0": "trainer.seed", "values-0": "1, 2", "do": "launch"},
+    ),
+    "POST /api/v1/sweeps/{sweep_id}/stop": Sample(Action.SWEEP_STOP, sweep),
+    "POST /sweeps/{slug}/stop": Sample(Action.SWEEP_STOP, sweep),
+    "POST /api/v1/sweeps/{sweep_id}/resume": Sample(Action.SWEEP_RESUME, stopped_sweep),
+    "POST /sweeps/{slug}/resume": Sample(Action.SWEEP_RESUME, stopped_sweep),
     "POST /api/v1/runs/external": Sample(Action.RUN_CREATE, nothing, {"name": "outside"}),
     "POST /runs/new": Sample(
         Action.RUN_CREATE, nothing, {"recipe": RECIPE, "experiment": "rank", "project": "{project}"}
@@ -205,6 +265,8 @@ SAMPLES: dict[str, Sample] = {
     "POST /runs/{slug}/share": Sample(Action.SHARE_CREATE, external),
     "DELETE /api/v1/runs/{run_id}/shares/{share_id}": Sample(Action.SHARE_REVOKE, shared),
     "POST /runs/{slug}/shares/{share}/revoke": Sample(Action.SHARE_REVOKE, shared),
+    "POST /api/v1/code": Sample(Action.CODE_UPLOAD, nothing, {"file": SMALL_ZIP}),
+    "POST /projects/{slug}/code": Sample(Action.CODE_UPLOAD, nothing, {"code": SMALL_ZIP}),
     "POST /api/v1/projects": Sample(Action.PROJECT_CREATE, nothing, {"name": "Vision"}),
     "POST /projects/new": Sample(Action.PROJECT_CREATE, nothing, {"name": "Vision"}),
     "PATCH /api/v1/projects/{project_id}": Sample(
@@ -290,7 +352,16 @@ SAMPLES: dict[str, Sample] = {
 }
 
 UNCHANGING = {
+    "POST /runs/new/changes": "shows a config that is not stored; a launch goes to /runs/new",
+    "POST /runs/new/check": "looks at a config that is not stored",
+    "POST /runs/new/import": "reads a script, of which nothing is stored",
+    "POST /runs/new/package": "shows a config that is not stored; a launch goes to /runs/new",
+    "POST /runs/new/package/{name}": "makes a file of a config that is not stored",
+    "POST /runs/new/yaml": "shows a config that is not stored; a launch goes to /runs/new",
+    "POST /api/v1/sweeps/preview": "looks at configs that are not stored",
     "POST /api/v1/configs/validate": "looks at a config that is not stored",
+    "POST /api/v1/configs/diff": "looks at configs that are not stored",
+    "POST /api/v1/configs/import": "looks at a text that is not stored",
     "POST /api/v1/configs/render": "looks at a config that is not stored",
     "POST /api/v1/outgoing-hosts/check": "says whether an address would be called",
     "POST /settings/outgoing/try": "says whether an address would be called",

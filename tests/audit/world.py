@@ -55,11 +55,22 @@ class World:
     async def ask(
         self, caller: Caller | None, method: str, path: str, body: Mapping[str, Any]
     ) -> httpx.Response:
-        """The answer to a JSON body under `/api`, to a form elsewhere."""
-        headers = caller.headers(path) if caller else {}
+        """The answer to a JSON body under `/api`, to a form elsewhere.
+
+        Bytes among the values are a file: the whole body under `/api`, else a part of the form.
+        """
+        headers = dict(caller.headers(path)) if caller else {}
+        file = {name: value for name, value in body.items() if isinstance(value, bytes)}
+        if file and path.startswith("/api/"):
+            headers["Content-Type"] = "application/zip"
+            content = next(iter(file.values()))
+            return await self.client.request(method, path, content=content, headers=headers)
         if path.startswith("/api/"):
             return await self.client.request(method, path, json=dict(body), headers=headers)
-        return await self.client.request(method, path, data=dict(body), headers=headers)
+        texts = {name: value for name, value in body.items() if name not in file}
+        return await self.client.request(
+            method, path, data=texts, files=file or None, headers=headers
+        )
 
     async def principal(self, session: WriteSession) -> Principal:
         """The administrator, for services that ask who makes something."""

@@ -17,13 +17,15 @@ import uvicorn
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from app.db import Database
+from app.experiments import service as experiments
 from app.main import create_app
 from app.runs import service as runs
 from app.secrets.vault import attach
 from app.settings import ROOT, Settings
 from app.web.deps import SESSION_COOKIE
 from tests.conftest import sqlite_copy
-from tests.web.seed import Seeded, seed, sign_in
+from tests.sweeps.factories import make_sweep
+from tests.web.seed import ADMIN, Seeded, seed, sign_in
 
 ARTEFACTS = ROOT / "artefacts"
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
@@ -37,6 +39,7 @@ FLAGS = [
     "--disable-sync",
 ]
 _WAIT_SECONDS = 60
+SECOND = {"trainer.seed": 3, "trainer.policy.optimizer_config.lr": 0.001}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,7 @@ class Site:
     database_url: str
     seeded: Seeded
     experiment: str
+    sweep: str
     empty_url: str
     """The same application with no run in its database."""
     empty_secret: str
@@ -57,16 +61,19 @@ def site(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     full, empty = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("empty")
     full_url, empty_url = (sqlite_copy(sqlite_template, folder) for folder in (full, empty))
 
-    async def fill() -> tuple[Seeded, str, str]:
-        async with opened(full_url) as database, database.read() as session:
+    async def fill() -> tuple[Seeded, str, str, str]:
+        async with opened(full_url) as database:
             seeded = await seed(database)
-            run = await runs.get(session, seeded.running)
+            async with database.write() as session:
+                run = await runs.get(session, seeded.running)
+                await experiments.add_version(session, run.experiment, SECOND, actor=ADMIN)
+                sweep = await make_sweep(session, experiment=run.experiment, runs=6)
         async with opened(empty_url) as database:
-            return seeded, run.experiment.slug, await sign_in(database)
+            return seeded, run.experiment.slug, sweep.slug, await sign_in(database)
 
-    seeded, experiment, secret = asyncio.run(fill())
+    seeded, experiment, sweep, secret = asyncio.run(fill())
     with serving(full, full_url) as url, serving(empty, empty_url) as other:
-        yield Site(url, full_url, seeded, experiment, other, secret)
+        yield Site(url, full_url, seeded, experiment, sweep, other, secret)
 
 
 @asynccontextmanager

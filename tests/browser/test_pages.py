@@ -35,6 +35,16 @@ PAGES = {
     "new-run": "/runs/new",
     "experiments": "/experiments",
     "experiment": "/experiments/{experiment}",
+    "experiments-archived": "/experiments?archived=true",
+    "experiment-edit": "/experiments/{experiment}/edit",
+    "experiment-fork": "/experiments/{experiment}/fork",
+    "sweeps": "/experiments/{experiment}/sweeps",
+    "sweep-new": "/experiments/{experiment}/sweeps/new",
+    "sweep": "/sweeps/{sweep}",
+    "sweep-stop": "/sweeps/{sweep}/stop",
+    "versions": "/experiments/{experiment}/versions",
+    "version": "/experiments/{experiment}/versions/2",
+    "versions-diff": "/experiments/{experiment}/diff?from=1&to=2",
     "clusters": "/clusters",
     "settings": "/settings",
     "audit": "/settings/audit",
@@ -61,6 +71,7 @@ def path_of(name: str, site: Site) -> str:
         failed=seeded.failed,
         queued=seeded.queued,
         experiment=site.experiment,
+        sweep=site.sweep,
     )
 
 
@@ -108,6 +119,19 @@ async def test_refused_form(watch: Watch) -> None:
     await page.get_by_role("alert").wait_for()
     watch.complaints = [text for text in watch.complaints if "422" not in text]
     await check(page, "new-run-refused")
+
+
+async def test_sweep_preview(watch: Watch, site: Site) -> None:
+    page = await watch.page(viewport=DESK)
+    await page.goto(path_of("sweep-new", site))
+    await page.get_by_label("Key 1", exact=True).fill("trainer.seed")
+    await page.get_by_label("Values of key 1").fill("1, 2, -3")
+    await page.get_by_label("Key 2", exact=True).fill("trainer.policy.optimizer_config.lr")
+    await page.get_by_label("Values of key 2").fill("0.001, 0.002")
+    await page.get_by_role("button", name="Preview all configs").click()
+    await page.get_by_role("region", name="All configs").wait_for()
+    watch.complaints = [text for text in watch.complaints if "422" not in text]
+    await check(page, "sweep-preview")
 
 
 async def test_sheets(watch: Watch, site: Site) -> None:

@@ -51,7 +51,7 @@ def team(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
     seeded, secret, slug = asyncio.run(fill())
     with serving(folder, database_url) as url:
-        site = Site(url, database_url, seeded, "", "", "")
+        site = Site(url, database_url, seeded, "", "", "", "")
         yield Team(site, replace(site, seeded=replace(seeded, session_secret=secret)), slug)
 
 

@@ -3,6 +3,7 @@
 import re
 
 from app.models import AttemptStatus, ClusterStatus, RunStatus
+from app.recipes import service as recipes
 from app.settings import PREFIX, ROOT, Settings
 
 
@@ -51,3 +52,11 @@ def test_links_between_pages_lead_somewhere() -> None:
     for file in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")):
         for target in re.findall(r"\]\(([^)#]+)", file.read_text()):
             assert (file.parent / target).exists(), f"{file.name} links to {target}"
+
+
+def test_each_recipe_and_each_job_key_is_explained() -> None:
+    text = page("docs/recipes.md")
+    for recipe in recipes.list_all():
+        assert f"`{recipe.name}`" in text
+        for key in recipe.fields():
+            assert not key.startswith("job.") or f"`{key}`" in text

@@ -60,10 +60,10 @@ class Skydeck:
             assert time.monotonic() - began < seconds, f"head still not ready: {state}"
             time.sleep(_POLL_SECONDS)
 
-    def client(self) -> Client:
+    def client(self, scope: str = "write") -> Client:
         """Signed in by a new token, made on the command line."""
         made = subprocess.run(
-            command("token", "create", "--name", "test"),
+            command("token", "create", "--name", "test", "--scope", scope),
             cwd=ROOT,
             env=self.environ,
             capture_output=True,

@@ -1,13 +1,20 @@
 """A cluster in memory that keeps `RayGateway`'s contract, Ray's oddities included."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from app.models import ClusterKind
 from app.ray.errors import JobIdTaken, JobNotFound, RayError, RayRefused
-from app.ray.gateway import ClusterInfo, JobInfo, JobStatus, NodeInfo, check_submission_id
+from app.ray.gateway import (
+    ClusterInfo,
+    JobInfo,
+    JobStatus,
+    NodeInfo,
+    check_package,
+    check_submission_id,
+)
 from app.ray.logs import job_log_path
 
 NODE = NodeInfo(
@@ -37,6 +44,8 @@ class FakeGateway:
     session_dir: Path | None = None
     jobs: dict[str, JobInfo] = field(default_factory=dict)
     submitted: list[str] = field(default_factory=list)
+    packages: dict[str, bytes] = field(default_factory=dict)
+    packages_of: dict[str, str | None] = field(default_factory=dict)
     environments: dict[str, Mapping[str, str]] = field(default_factory=dict)
     trouble: RayError | None = None
     refusal: RayRefused | None = None
@@ -67,6 +76,7 @@ class FakeGateway:
         entrypoint: str,
         env_vars: Mapping[str, str] | None = None,
         metadata: Mapping[str, str] | None = None,
+        package: str | None = None,
     ) -> JobInfo:
         self._check()
         check_submission_id(submission_id)
@@ -77,12 +87,27 @@ class FakeGateway:
             if found.entrypoint != entrypoint:
                 raise JobIdTaken(submission_id)
             return found
+        if package is not None and package not in self.packages:
+            raise RayRefused(f"there is no package {package}")
         self.submitted.append(submission_id)
+        self.packages_of[submission_id] = package
         self.environments[submission_id] = env_vars or {}
         self.jobs[submission_id] = JobInfo(
             submission_id, JobStatus.PENDING, entrypoint, metadata=metadata or {}
         )
         return self.jobs[submission_id]
+
+    async def has_package(self, name: str) -> bool:
+        self._check()
+        return check_package(name) in self.packages
+
+    async def put_package(
+        self, name: str, pieces: AsyncIterable[bytes], *, size_bytes: int
+    ) -> None:
+        self._check()
+        data = b"".join([piece async for piece in pieces])
+        assert len(data) == size_bytes
+        self.packages[check_package(name)] = data
 
     async def get_job(self, submission_id: str) -> JobInfo:
         found = await self.find_job(submission_id)

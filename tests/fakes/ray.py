@@ -31,6 +31,8 @@ class FakeRay:
         self.session_name = "session_2026-11-29_18-00-00_000000_1"
         self.jobs: dict[str, dict[str, Any]] = {}
         self.requests: list[tuple[str, str]] = []
+        self.packages: dict[str, bytes] = {}
+        self.most_bytes = 100 * 1024**2
         self.hold_submits = False
         self.failing: set[str] = set()
         self.address = ""
@@ -75,6 +77,8 @@ class FakeRay:
         app.get("/nodes")(self._nodes)
         app.post("/api/jobs/")(self._submit)
         app.get("/api/jobs/{submission_id}")(self._get)
+        app.get("/api/packages/gcs/{name}")(self._package)
+        app.put("/api/packages/gcs/{name}")(self._put_package)
         app.delete("/api/jobs/{submission_id}")(self._delete)
         app.post("/api/jobs/{submission_id}/stop")(self._stop)
         return app
@@ -131,6 +135,19 @@ class FakeRay:
         if self.hold_submits:
             await self._released.wait()
         return JSONResponse({"job_id": submission_id, "submission_id": submission_id})
+
+    async def _package(self, name: str) -> Response:
+        if name not in self.packages:
+            return PlainTextResponse(f"Package gcs://{name} does not exist", 404)
+        return Response()
+
+    async def _put_package(self, name: str, request: Request) -> Response:
+        body = await request.body()
+        if len(body) > self.most_bytes:
+            text = f"Maximum request body size {self.most_bytes} exceeded."
+            return PlainTextResponse(text, 413)
+        self.packages[name] = body
+        return Response()
 
     async def _get(self, submission_id: str) -> Response:
         if submission_id not in self.jobs:

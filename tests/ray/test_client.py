@@ -44,6 +44,32 @@ async def test_a_job_is_submitted_with_its_environment(fake: FakeRay, client: Ra
     assert fake.jobs["run-1-a1"]["runtime_env"]["env_vars"] == {"RAY_DEDUP_LOGS": "0"}
 
 
+async def test_a_package_is_uploaded_once_and_given_to_a_job(
+    fake: FakeRay, client: RayGateway
+) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(3):
+            yield b"x" * 100_000
+
+    name = f"_ray_pkg_{'a' * 40}.zip"
+    assert await client.has_package(name) is False
+    await client.put_package(name, pieces(), size_bytes=300_000)
+    assert await client.has_package(name) is True
+    assert fake.packages == {name: b"x" * 300_000}
+    await client.submit(submission_id="job", entrypoint="true", package=name)
+    assert fake.jobs["job"]["runtime_env"] == {"working_dir": f"gcs://{name}"}
+    fake.most_bytes = 10
+    with pytest.raises(RayRefused, match="300,000 bytes is too large"):
+        await client.put_package(name, pieces(), size_bytes=300_000)
+    fake.failing = {"PUT", "GET"}
+    with pytest.raises(RayUnreachable):
+        await client.put_package(name, pieces(), size_bytes=300_000)
+    with pytest.raises(RayUnreachable):
+        await client.has_package(name)
+    with pytest.raises(ValueError, match="not a package"):
+        await client.has_package("../jobs/job")
+
+
 async def test_the_environment_cannot_change_the_address(
     client: RayGateway, fake: FakeRay, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from app.recipes import service
 from app.recipes.model import Field, Group, Recipe
 from app.recipes.render import SCRIPT, argument, render
+from tests.recipes.job_stubs import SHELLCHECK
 from worker.jobs.maze_grpo.config import Config, parse
 
 EMBEDDED = service.get("embedded-maze-grpo")
@@ -79,6 +80,6 @@ def test_the_trainer_takes_all_keys_and_has_the_same_defaults(tmp_path: Path) ->
 def test_shellcheck_finds_nothing() -> None:
     script = render(EMBEDDED, service.resolve(EMBEDDED.name, {})).files[SCRIPT]
     answer = subprocess.run(
-        ["shellcheck", "-"], input=script, capture_output=True, text=True, check=False
+        [SHELLCHECK, "-"], input=script, capture_output=True, text=True, check=False
     )
     assert answer.stdout == ""

@@ -115,9 +115,9 @@ def test_traps_are_warnings(config: dict[str, Any], rule: str) -> None:
 
 def test_the_defaults_are_without_fault() -> None:
     for recipe in service.list_all():
-        assert validate(recipe, {}) == validate(recipe, recipe.defaults())
-        assert validate(recipe, {}).ok
-        assert validate(recipe, {}).warnings == ()
+        assert service.validate(recipe, {}) == service.validate(recipe, recipe.defaults())
+        assert service.validate(recipe, {}).ok
+    assert validate(EMBEDDED, {}).warnings == ()
 
 
 def test_a_full_config_has_exact_types() -> None:

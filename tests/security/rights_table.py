@@ -12,6 +12,8 @@ from app.access.repository import ObjectKind
 ACCOUNT, READ, WRITE = Permission.ACCOUNT, Permission.READ, Permission.WRITE
 MANAGE, ADMINISTER = Permission.MANAGE, Permission.ADMINISTER
 PROJECT, EXPERIMENT, RUN = ObjectKind.PROJECT, ObjectKind.EXPERIMENT, ObjectKind.RUN
+SWEEP = ObjectKind.SWEEP
+CODE = ObjectKind.CODE
 
 PUBLIC = """
 GET /api/v1/openapi.json
@@ -58,19 +60,34 @@ TABLE: dict[Right, str] = {
         GET /experiments
         GET /projects
         GET /runs
+        POST /api/v1/configs/diff
+        POST /api/v1/configs/import
         POST /api/v1/configs/render
         POST /api/v1/configs/validate
     """,
     (READ, EXPERIMENT): """
         GET /api/v1/experiments/{experiment_id}
+        GET /api/v1/experiments/{experiment_id}/diff
+        GET /api/v1/experiments/{experiment_id}/versions
+        GET /api/v1/experiments/{experiment_id}/versions/{version}
         GET /api/v1/runs
+        GET /api/v1/sweeps
         GET /experiments/{slug}
+        GET /experiments/{slug}/diff
+        GET /experiments/{slug}/sweeps
+        GET /experiments/{slug}/versions
+        GET /experiments/{slug}/versions/{version}
+    """,
+    (READ, CODE): """
+        GET /api/v1/code/{code_id}
     """,
     (READ, PROJECT): """
+        GET /api/v1/code
         GET /api/v1/projects/{project_id}
         GET /api/v1/projects/{project_id}/members
         GET /api/v1/projects/{project_id}/secrets
         GET /projects/{slug}
+        GET /projects/{slug}/code
         GET /projects/{slug}/secrets
     """,
     (READ, RUN): """
@@ -95,13 +112,54 @@ TABLE: dict[Right, str] = {
     """,
     (WRITE, None): """
         GET /runs/new
-        GET /runs/new/admission
+        GET /runs/new/changes
+        GET /runs/new/import
+        GET /runs/new/keys
+        GET /runs/new/package
+        GET /runs/new/yaml
         POST /api/v1/experiments
         POST /api/v1/runs/external
+        POST /api/v1/sweeps
+        POST /api/v1/sweeps/preview
         POST /runs/new
+        POST /runs/new/changes
+        POST /runs/new/check
+        POST /runs/new/import
+        POST /runs/new/package
+        POST /runs/new/package/{name}
+        POST /runs/new/yaml
+    """,
+    (READ, SWEEP): """
+        GET /api/v1/sweeps/{sweep_id}
+        GET /sweeps/{slug}
+    """,
+    (WRITE, SWEEP): """
+        GET /sweeps/{slug}/stop
+        POST /api/v1/sweeps/{sweep_id}/resume
+        POST /api/v1/sweeps/{sweep_id}/stop
+        POST /sweeps/{slug}/resume
+        POST /sweeps/{slug}/stop
     """,
     (WRITE, EXPERIMENT): """
+        GET /experiments/{slug}/edit
+        GET /experiments/{slug}/fork
+        GET /experiments/{slug}/sweeps/new
+        PATCH /api/v1/experiments/{experiment_id}
+        POST /api/v1/experiments/{experiment_id}/archive
+        POST /api/v1/experiments/{experiment_id}/fork
+        POST /api/v1/experiments/{experiment_id}/restore
         POST /api/v1/experiments/{experiment_id}/runs
+        POST /api/v1/experiments/{experiment_id}/versions
+        POST /experiments/{slug}/archive
+        POST /experiments/{slug}/edit
+        POST /experiments/{slug}/fork
+        POST /experiments/{slug}/restore
+        POST /experiments/{slug}/runs
+        POST /experiments/{slug}/sweeps/new
+    """,
+    (WRITE, PROJECT): """
+        POST /api/v1/code
+        POST /projects/{slug}/code
     """,
     (WRITE, RUN): """
         DELETE /api/v1/runs/{run_id}/shares/{share_id}

@@ -27,6 +27,7 @@ from worker.reconciler import Loop
 from worker.reconcilers.attempts import AttemptsReconciler
 from worker.reconcilers.clusters import ClustersReconciler
 from worker.reconcilers.gateways import OpenGateways
+from worker.reconcilers.job_code import Packages
 from worker.reconcilers.logs import LogsReconciler
 
 __all__ = ["ray_head"]
@@ -107,7 +108,7 @@ def _loops(
 ) -> list[Loop[Any, Any]]:
     reconcilers: list[Any] = [
         ClustersReconciler(gateways, home=home, poll=POLL),
-        AttemptsReconciler(gateways, runs_dir=runs_dir, poll=POLL),
+        AttemptsReconciler(gateways, Packages(database, home), runs_dir=runs_dir, poll=POLL),
         LogsReconciler(home=home, runs_dir=runs_dir, poll=POLL),
     ]
     return [Loop(database, each, lease_seconds=30) for each in reconcilers]

@@ -27,13 +27,14 @@ from tests.security.world import Things, World
 
 HEALTH = ("/healthz", "/readyz")
 SAFE = {"GET", "HEAD"}
-MISSING = Things("nowhere", "exp-nothing1", "run-nothing1")
+MISSING = Things("nowhere", "exp-nothing1", "run-nothing1", "code-nothing1", "swp-nothing1")
 # What lets a call do its work; without one it is refused for its body, behind the guard.
 BODIES: dict[Place, object] = {
     ("POST", f"{V1}/experiments"): {"name": "new", "recipe": RECIPE},
     ("POST", f"{V1}/runs/external"): {"name": "new"},
     ("POST", f"{V1}/runs/{{run_id}}/metrics"): {"points": [{"key": "loss", "step": 1, "value": 1}]},
     ("POST", f"{V1}/runs/{{run_id}}/finish"): {"status": "failed"},
+    ("POST", f"{V1}/experiments/{{experiment_id}}/versions"): {"config": {"trainer.seed": 5}},
     ("POST", f"{V1}/projects"): {"name": "New"},
     ("PATCH", f"{V1}/projects/{{project_id}}"): {"name": "Renamed"},
     ("PUT", f"{V1}/projects/{{project_id}}/members/{{name:path}}"): {"role": "viewer"},
@@ -41,13 +42,25 @@ BODIES: dict[Place, object] = {
 FORMS = {
     ("POST", "/settings/tokens"): {"name": "new", "scope": "read"},
     ("POST", "/runs/new"): {"recipe": RECIPE},
+    ("POST", "/runs/new/changes"): {"recipe": RECIPE, "do": "show"},
+    ("POST", "/runs/new/check"): {"recipe": RECIPE},
+    ("POST", "/runs/new/package"): {"recipe": RECIPE, "do": "show"},
+    ("POST", "/runs/new/package/{name}"): {"recipe": RECIPE},
+    ("POST", "/runs/new/yaml"): {"recipe": RECIPE, "do": "show"},
+    ("POST", "/experiments/{slug}/edit"): {"name": "Edited"},
     ("POST", "/projects/new"): {"name": "Newer"},
     ("POST", "/projects/{slug}/members"): {"name": "bystander", "role": "viewer"},
     ("POST", "/projects/{slug}/members/change"): {"name": "bystander", "role": "member"},
     ("POST", "/projects/{slug}/rename"): {"project_name": "Renamed"},
 }
 Query = list[tuple[str, str | int | float | bool | None]]
-KINDS = {"project": "projects", "experiment": "experiments", "run": "runs"}
+KINDS = {
+    "project": "projects",
+    "experiment": "experiments",
+    "run": "runs",
+    "code": "code",
+    "sweep": "sweeps",
+}
 
 
 # What the application says of itself.
@@ -75,7 +88,7 @@ def test_the_api_takes_tokens_and_pages_take_sessions(app: FastAPI) -> None:
 
 def test_what_changes_something_needs_more_than_reading() -> None:
     changing = [place for place, right in RIGHTS.items() if place[0] not in SAFE]
-    asks = {("POST", f"{V1}/configs/render"), ("POST", f"{V1}/configs/validate")}
+    asks = {("POST", f"{V1}/configs/{what}") for what in ("diff", "import", "render", "validate")}
     assert {place for place in changing if RIGHTS[place][0] is Permission.READ} == asks
 
 
@@ -157,7 +170,8 @@ def _refusal(answer: httpx.Response) -> str:
         return "unknown"
     if answer.status_code == 403:
         return "forbidden"
-    is_named = re.search(r"[Tt]here is no (project|experiment|run) [a-z0-9-]+", answer.text)
+    kinds = "|".join(KINDS)
+    is_named = re.search(rf"[Tt]here is no ({kinds}) [a-z0-9-]+", answer.text)
     return "hidden" if answer.status_code == 404 and is_named else ""
 
 
@@ -168,6 +182,7 @@ async def _call(
     kind = RIGHTS[place][1]
     url = _filled(path, world, things)
     query: Query = [("key", "loss")] if path.endswith(("/series", "/points", "/chart")) else []
+    query += [("from", 1), ("to", 1)] if path.endswith("/diff") else []
     if kind is not None and "{slug}" not in path and f"{{{kind}_id}}" not in path:
         query.append((kind.value, getattr(things, kind)))
     http.cookies.clear()
@@ -187,15 +202,18 @@ def _filled(path: str, world: World, things: Things) -> str:
         "project_id": things.project,
         "experiment_id": things.experiment,
         "run_id": things.run,
+        "code_id": things.code,
+        "sweep_id": things.sweep,
         "user_id": world.bystander,
         "kind": "csv",
         "name": "bystander",
+        "version": "1",
     }
     return re.sub(r"{(\w+)(:path)?}", lambda found: values.get(found[1], "nothing"), path)
 
 
 def _anonymous(answer: httpx.Response, things: Things) -> str:
     text = answer.text
-    for slug in (things.project, things.experiment, things.run):
+    for slug in (things.project, things.experiment, things.run, things.code, things.sweep):
         text = text.replace(slug, "it")
     return text

@@ -11,7 +11,8 @@ from app.models import Project, Role, RunStatus, User
 from app.projects import service as projects
 from app.runs import service as runs
 from app.users import service as users
-from tests.factories import ADA, make_experiment, make_external_run, make_run
+from tests.factories import ADA, make_experiment, make_external_run, make_run, make_upload
+from tests.sweeps.factories import make_sweep
 from tests.web.seed import sign_in
 
 
@@ -22,6 +23,8 @@ class Things:
     project: str
     experiment: str
     run: str
+    code: str
+    sweep: str
 
 
 @dataclass(slots=True)
@@ -82,7 +85,9 @@ async def _things(session: WriteSession, project: Project) -> Things:
     await make_run(session, experiment=experiment)
     run = await make_external_run(session, project=project)
     await runs.finish_external(session, run, RunStatus.SUCCEEDED, actor=ADA)
-    return Things(project.slug, experiment.slug, run.slug)
+    code = await make_upload(session, project)
+    sweep = await make_sweep(session, experiment=experiment, runs=1)
+    return Things(project.slug, experiment.slug, run.slug, code.slug, sweep.slug)
 
 
 async def _tokens(

@@ -12,6 +12,8 @@ import pytest
 
 from app.audit import contexts as audit
 from app.clusters import contexts as clusters
+from app.code import contexts as code
+from app.editor import contexts as editor
 from app.experiments import contexts as experiments
 from app.outgoing import contexts as outgoing
 from app.projects import contexts as projects
@@ -19,15 +21,49 @@ from app.runs import contexts as runs
 from app.secrets import contexts as secrets
 from app.settings import ROOT
 from app.sharing import contexts as sharing
+from app.sweeps import contexts as sweeps
 from app.users import contexts as users
-from app.web import cluster_line, errors, forms, paging, project_switch, run_table, svg, templating
+from app.web import (
+    cluster_line,
+    config_table,
+    errors,
+    forms,
+    paging,
+    project_switch,
+    run_table,
+    svg,
+    templating,
+)
 
 TEMPLATES = "\n".join(file.read_text() for file in sorted((ROOT / "templates").rglob("*.html")))
 CLASSES = [
     context
     for module in (
-        *(audit, clusters, experiments, outgoing, projects, runs, secrets, sharing, users),
-        *(cluster_line, errors, forms, paging, project_switch, run_table, svg, templating),
+        *(
+            audit,
+            clusters,
+            code,
+            editor,
+            experiments,
+            outgoing,
+            projects,
+            runs,
+            secrets,
+            sharing,
+            sweeps,
+            users,
+        ),
+        *(
+            cluster_line,
+            config_table,
+            errors,
+            forms,
+            paging,
+            project_switch,
+            run_table,
+            svg,
+            templating,
+        ),
     )
     for _, context in inspect.getmembers(module, inspect.isclass)
     if context.__module__ == module.__name__ and dataclasses.is_dataclass(context)
@@ -54,12 +90,15 @@ def test_all_context_modules_are_looked_at() -> None:
     named: set[ModuleType] = {
         audit,
         clusters,
+        code,
+        editor,
         experiments,
         outgoing,
         projects,
         runs,
         secrets,
         sharing,
+        sweeps,
         users,
     }
     assert {file.parent.name for file in (ROOT / "app").glob("*/contexts.py")} == {

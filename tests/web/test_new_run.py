@@ -165,7 +165,7 @@ async def test_the_form_can_start_from_another_runs_config(
 async def test_the_panel_says_when_it_would_start_and_how_long_it_takes(
     client: httpx.AsyncClient, seeded: Seeded
 ) -> None:
-    panel = parse((await client.get("/runs/new/admission")).text)
+    panel = parse((await client.post("/runs/new/check", data={"recipe": RECIPE})).text)
     assert "waits, position 3" in panel.text
     assert "about 1 min 27 s" in panel.text
     assert recipes.get(RECIPE).needs in panel.text
@@ -175,3 +175,38 @@ async def test_an_unknown_recipe_is_a_page_that_says_so(client: httpx.AsyncClien
     answer = await client.get("/runs/new?recipe=nothing")
     assert answer.status_code == 404
     assert RECIPE in answer.text
+
+
+async def test_a_recipe_that_the_cluster_cannot_run_is_refused_with_all_that_was_typed(
+    client: httpx.AsyncClient, seeded: Seeded
+) -> None:
+    page = parse((await client.get("/runs/new", params={"recipe": "visgym-sft-grpo"})).text)
+    lacks = "cannot run visgym-sft-grpo: it has no GPUs"
+    assert lacks in page.text
+    values = filled(page) | {"trainer.epochs": "7", "job.environment": '{"A": "b"}'}
+    assert values["data.train_data"] == '["/shared/runs/{run_id}/data/train.parquet"]'
+    answer = await client.post("/runs/new", data=values)
+    assert answer.status_code == 422
+    again = parse(answer.text)
+    assert lacks in again.text
+    kept = filled(again)
+    assert (kept["trainer.epochs"], kept["job.environment"]) == ("7", '{"A": "b"}')
+
+
+@pytest.mark.parametrize(
+    ("key", "typed", "said"),
+    [
+        ("data.train_data", "/a, /b", "must be a list"),
+        ("job.environment", "[A]", "must be names with values"),
+        ("trainer.train_batch_size", "32", "36"),
+        ("generator.max_input_length", "many", "must be a whole number"),
+    ],
+)
+async def test_skyrls_rules_are_said_beside_the_fields(
+    client: httpx.AsyncClient, seeded: Seeded, key: str, typed: str, said: str
+) -> None:
+    page = parse((await client.get("/runs/new", params={"recipe": "visgym-sft-grpo"})).text)
+    answer = await client.post("/runs/new", data=filled(page) | {key: typed})
+    assert answer.status_code == 422
+    assert said in answer.text
+    assert filled(parse(answer.text))[key] == typed

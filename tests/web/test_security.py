@@ -18,7 +18,8 @@ def page_paths(seeded: Seeded) -> list[str]:
         f"/runs/{seeded.failed}",
         f"/runs/{seeded.queued}",
         f"{run}/chart?key=timing/step",
-        *("/", "/runs", "/runs/new", "/runs/new/admission", "/experiments", "/clusters"),
+        *("/", "/runs", "/runs/new", "/runs/new/yaml", "/runs/new/changes", "/runs/new/package"),
+        *("/experiments", "/clusters"),
         *("/settings", "/help/keys", "/sign-in", "/sign-in?token=x", "/nothing-here"),
     ]
 

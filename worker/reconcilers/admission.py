@@ -1,4 +1,4 @@
-"""Which queued run may start: those that came first, while the cluster has room."""
+"""Which queued run may start: those that came first, while cluster and sweep have room."""
 
 from dataclasses import dataclass
 
@@ -12,28 +12,34 @@ from app.runs import service as runs
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Why a run has to wait, and its place: 1 would be the next while nothing runs."""
+    """Why a run has to wait, and its place: 1 would be the next while nothing runs.
+
+    `position` is None where its sweep holds it back.
+    """
 
     reason: str
-    position: int
+    position: int | None
 
 
 async def find_wait(session: AsyncSession, run: Run) -> Wait | None:
     """What the queued run waits for, or None: it may start now.
 
     Holds the cluster's row until the transaction ends, so that two workers cannot both give the
-    last free place away.
+    last free place away. All runs of a sweep are of one cluster, so that this holds for them, too.
     """
     query = select(Cluster).where(Cluster.id == run.cluster_id).with_for_update()
     cluster = (await session.scalars(query)).one()
+    limit = await runs.sweep_limit(session, run)
     position = await runs.queue_position(session, run)
-    assert position is not None
     if clusters.is_off(cluster):
         what = f"cluster {cluster.name}, which is off ({cluster.message})"
     elif cluster.status is not ClusterStatus.READY:
         what = f"cluster {cluster.name} to be ready (it is {cluster.status})"
-    elif position > cluster.max_running_runs:
+    elif limit is not None:
+        what = f"other runs of its sweep, which runs {limit} at a time"
+    elif position is not None and position > cluster.max_running_runs:
         what = f"{'1 run' if position == 2 else f'{position - 1} runs'} before it"
     else:
         return None
-    return Wait(f"waits for {what}, position {position}", position)
+    place = f", position {position}" if position is not None else ""
+    return Wait(f"waits for {what}{place}", position)

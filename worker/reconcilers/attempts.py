@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import selectinload
 
 from app.db import ReadSession, WriteSession
-from app.errors import SkydeckError
+from app.errors import Conflict, Invalid, SkydeckError
 from app.ids import new_id
 from app.logs import service as logs
 from app.logs.parsers.diagnosis import MAX_TAIL_BYTES
@@ -41,6 +41,7 @@ from worker.reconcilers.admission import find_wait
 from worker.reconcilers.failures import Refusal
 from worker.reconcilers.gateways import Gateways
 from worker.reconcilers.job import job_of, submission_id, write_files
+from worker.reconcilers.job_code import JobCode, Packages, load_code
 from worker.reconcilers.job_secrets import JobSecrets, load_secrets
 from worker.reconcilers.logs import LOG_WAIT
 from worker.reconcilers.moves import move, move_attempt
@@ -68,6 +69,7 @@ class Subject:
     attempt: Attempt | None = None
     cluster: tuple[ClusterKind, str] | None = None
     secrets: JobSecrets = field(default_factory=JobSecrets)
+    code: JobCode = field(default_factory=JobCode)
 
     @property
     def wants_stop(self) -> bool:
@@ -98,8 +100,11 @@ class AttemptsReconciler(Reconciler[Subject, Sighting]):
 
     model = Run
 
-    def __init__(self, gateways: Gateways, *, runs_dir: Path, poll: timedelta) -> None:
+    def __init__(
+        self, gateways: Gateways, packages: Packages, *, runs_dir: Path, poll: timedelta
+    ) -> None:
         self._gateways = gateways
+        self._packages = packages
         self._runs_dir = runs_dir
         self._poll = poll
 
@@ -111,7 +116,8 @@ class AttemptsReconciler(Reconciler[Subject, Sighting]):
             return Subject(run)
         is_submitting = attempt.status is AttemptStatus.SUBMITTING
         found = await load_secrets(session, run, is_submitting=is_submitting)
-        return Subject(run, attempt, (run.cluster.kind, run.cluster.address), found)
+        code = await load_code(session, run) if is_submitting else JobCode()
+        return Subject(run, attempt, (run.cluster.kind, run.cluster.address), found, code)
 
     async def observe(self, subject: Subject) -> Sighting:
         if subject.attempt is None or subject.cluster is None:
@@ -119,7 +125,7 @@ class AttemptsReconciler(Reconciler[Subject, Sighting]):
         try:
             gateway = self._gateways.get(*subject.cluster)
             if subject.is_submitting and not subject.wants_stop:
-                found = await _submit(gateway, subject, subject.attempt, self._runs_dir)
+                found = await self._submit(gateway, subject, subject.attempt)
             else:
                 found = await _look(gateway, subject, subject.attempt.submission_id)
         except RayError as trouble:
@@ -158,7 +164,7 @@ class AttemptsReconciler(Reconciler[Subject, Sighting]):
         wait = await find_wait(session, run)
         if wait is not None:
             run.status_reason = wait.reason
-            return now + self._poll * min(wait.position, _SLOWEST_POLLS)
+            return now + self._poll * min(wait.position or _SLOWEST_POLLS, _SLOWEST_POLLS)
         await _start_attempt(session, run, now)
         return now
 
@@ -169,6 +175,38 @@ class AttemptsReconciler(Reconciler[Subject, Sighting]):
         else:
             message = observed.trouble.message
             conditions.raise_condition(run, conditions.UNREACHABLE, message, at=now)
+
+    async def _submit(self, gateway: RayGateway, subject: Subject, attempt: Attempt) -> Sighting:
+        """Only the submit itself can be refused; every other error of Ray leaves things open."""
+        refusal = subject.secrets.refusal or subject.code.refusal
+        if refusal is not None:
+            return await _unless_there(gateway, attempt, refusal)
+        try:
+            job = job_of(subject.run, attempt, self._runs_dir)
+            given = subject.secrets.environment()
+        except KeyMissing as error:
+            return await _unless_there(gateway, attempt, failures.no_secrets(error))
+        except (SkydeckError, KeyError, TypeError, ValueError) as error:
+            return await _unless_there(gateway, attempt, failures.not_built(error))
+        session = (await gateway.cluster()).session_name
+        try:
+            await write_files(job)
+            package = await self._packages.deliver(gateway, job, subject.code.upload)
+            found = await gateway.submit(
+                submission_id=job.submission_id,
+                entrypoint=job.entrypoint,
+                # Ours last: no secret can take their names.
+                env_vars={**job.own_environment, **given, **job.environment},
+                metadata=job.metadata,
+                package=package,
+            )
+        except OSError as error:
+            return await _unless_there(gateway, attempt, failures.not_written(job.folder, error))
+        except (Conflict, Invalid) as error:
+            return await _unless_there(gateway, attempt, failures.no_code(error))
+        except RayRefused as error:
+            return Sighting(refusal=failures.refused_by_ray(error))
+        return Sighting(job=found, session=session)
 
 
 async def _barriers(session: WriteSession, run: Run) -> list[policy.Barrier]:
@@ -181,37 +219,6 @@ async def _barriers(session: WriteSession, run: Run) -> list[policy.Barrier]:
         return []
     found = policy.barriers(run.cluster, run.config.recipe, run.config.values)
     return [barrier for barrier in found if barrier.rule != policy.EMBEDDED_OFF]
-
-
-async def _submit(
-    gateway: RayGateway, subject: Subject, attempt: Attempt, runs_dir: Path
-) -> Sighting:
-    """Only the submit itself can be refused; every other error of Ray leaves things open."""
-    if subject.secrets.refusal is not None:
-        return await _unless_there(gateway, attempt, subject.secrets.refusal)
-    try:
-        job = job_of(subject.run, attempt, runs_dir)
-        given = subject.secrets.environment()
-    except KeyMissing as error:
-        return await _unless_there(gateway, attempt, failures.no_secrets(error))
-    except (SkydeckError, KeyError, TypeError, ValueError) as error:
-        return await _unless_there(gateway, attempt, failures.not_built(error))
-    try:
-        await write_files(job)
-    except OSError as error:
-        return await _unless_there(gateway, attempt, failures.not_written(job.folder, error))
-    session = (await gateway.cluster()).session_name
-    try:
-        found = await gateway.submit(
-            submission_id=job.submission_id,
-            entrypoint=job.entrypoint,
-            # Ours last: no secret can take their names.
-            env_vars={**given, **job.environment},
-            metadata=job.metadata,
-        )
-    except RayRefused as refusal:
-        return Sighting(refusal=failures.refused_by_ray(refusal))
-    return Sighting(job=found, session=session)
 
 
 def _masked(found: Sighting, known: JobSecrets) -> Sighting:

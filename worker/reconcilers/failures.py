@@ -52,6 +52,13 @@ def no_secrets(error: SkydeckError) -> Refusal:
     return Refusal(_failure("secret_unreadable", error.message, [], hint))
 
 
+def no_code(error: SkydeckError) -> Refusal:
+    """The uploaded code cannot be given to the job, today or later."""
+    message = f"The job's code cannot be packed: {error.message}"
+    hint = "Upload the zip again, then resume the run; or launch a new one with other code."
+    return Refusal(_failure("no_code", message, [], hint), is_final=True)
+
+
 def not_allowed(message: str, hint: str) -> Refusal:
     """What was allowed at the launch is allowed no more."""
     return Refusal(_failure("not_allowed", message, [], hint), is_final=True)

@@ -2,22 +2,32 @@
 
 import asyncio
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from app.models import Attempt, Run
 from app.ray.processes import RUN_VARIABLE
 from app.recipes import service as recipes
+from app.recipes.model import Package
+from app.recipes.shell import with_run_id
 from app.settings import ROOT
 
 # Time that a stopped trainer has to save its state before Ray kills it.
 _STOP_SECONDS = 60
+# Ray would else leave out lines that repeat, and put colours before those of its workers.
+_WHOLE_LOG = {"RAY_DEDUP_LOGS": "0", "RAY_COLOR_PREFIX": "0"}
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to submit under `submission_id`; `files` by name belong into `folder` before that."""
+    """What to submit under `submission_id`, in the run's `folder`, which is there before that.
+
+    `files` by name belong into that folder; or, where the job `is_packed`, into the package that
+    Ray unpacks on each node, with the user's code less what `excludes` says. `own_environment` is
+    the config's.
+    """
 
     submission_id: str
     folder: Path
@@ -25,6 +35,9 @@ class Job:
     entrypoint: str
     environment: Mapping[str, str]
     metadata: Mapping[str, str]
+    is_packed: bool = False
+    excludes: Sequence[str] = ()
+    own_environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def submission_id(run: Run, number: int) -> str:
@@ -36,12 +49,18 @@ def job_of(run: Run, attempt: Attempt, runs_dir: Path) -> Job:
     """The job of a run with its config loaded. The same for each try to submit it."""
     folder = runs_dir / run.slug
     recipe = recipes.get(run.config.recipe)
-    files = recipes.render(recipe, run.config.values).files
+    values = run.config.values
+    files = recipes.render(recipe, values).files
+    is_packed = recipe.package is not Package.ARGUMENTS
+    script = next(iter(files))
     return Job(
         submission_id=attempt.submission_id,
         folder=folder,
         files=files,
-        entrypoint=_entrypoint(folder / next(iter(files))),
+        entrypoint=f"exec bash {script}" if is_packed else _entrypoint(folder / script),
+        is_packed=is_packed,
+        excludes=values.get("job.excludes") or (),
+        own_environment=_own(values, run.slug) if is_packed else {},
         # Everybody who may look at the cluster can read these: nothing secret belongs here.
         environment={
             RUN_VARIABLE: run.slug,
@@ -50,20 +69,34 @@ def job_of(run: Run, attempt: Attempt, runs_dir: Path) -> Job:
             "PYTHONUNBUFFERED": "1",
             # A log names no zone; the log reconciler reads its times as UTC.
             "TZ": "UTC",
+            **(_WHOLE_LOG if is_packed else {}),
         },
         metadata={"job_name": run.name, "skydeck_run": run.slug},
     )
 
 
 async def write_files(job: Job) -> None:
-    """Puts the job's files into its folder, which may exist. Raises OSError."""
+    """Makes the run's folder, which may exist, and puts files there that no package takes along.
+
+    Raises OSError.
+    """
     await asyncio.to_thread(_write, job)
 
 
 def _write(job: Job) -> None:
     job.folder.mkdir(parents=True, exist_ok=True)
-    for name, text in job.files.items():
+    for name, text in () if job.is_packed else job.files.items():
         (job.folder / name).write_text(text)
+
+
+def _own(values: Mapping[str, Any], run_id: str) -> dict[str, str]:
+    """The config's variables, for every process of the job; the script sets them for its own.
+
+    Ray puts other variables in for `$NAME` in a value: one with that sign is the script's alone.
+    """
+    given: Mapping[str, str] = values.get("job.environment") or {}
+    texts = {name: with_run_id(text, run_id) for name, text in given.items()}
+    return {name: text for name, text in texts.items() if "$" not in text}
 
 
 def _entrypoint(script: Path) -> str:

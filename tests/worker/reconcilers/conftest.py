@@ -23,6 +23,7 @@ from tests.fakes.gateway import FakeGateway
 from worker.reconciler import Loop
 from worker.reconcilers.attempts import AttemptsReconciler
 from worker.reconcilers.clusters import ClustersReconciler
+from worker.reconcilers.job_code import Packages
 from worker.reconcilers.logs import LogsReconciler
 
 POLL = timedelta(seconds=1)
@@ -148,7 +149,9 @@ async def make_bench(database: Database, home: Path) -> Bench:
         clock=clock,
         home=home,
         clusters=loop(ClustersReconciler(gateway, home=home, poll=POLL)),
-        attempts=loop(AttemptsReconciler(gateway, runs_dir=home / "runs", poll=POLL)),
+        attempts=loop(
+            AttemptsReconciler(gateway, Packages(database, home), runs_dir=home / "runs", poll=POLL)
+        ),
         logs=loop(LogsReconciler(home=home, runs_dir=home / "runs", poll=POLL)),
     )
     made.write_head()

@@ -1,0 +1,54 @@
+"""Names inside of an uploaded zip: which ones may be unpacked on a cluster. Pure."""
+
+from collections.abc import Iterable
+
+MAX_PATH_BYTES = 1_000
+MAX_PART_BYTES = 255
+_SHOWN = 80
+
+
+def path_problem(name: str) -> str | None:
+    """Why a file of this name is refused, as the end of a sentence; None for a good one."""
+    path = name.removesuffix("/")
+    if "\0" in name or not name.isprintable():
+        return "has signs in its name that cannot be shown"
+    if "\\" in name:
+        return "has a backslash in its name: pack again with / between folders"
+    if name.startswith("/") or name[1:2] == ":":
+        return "has an absolute path: pack the folder's content, with relative paths"
+    parts = path.split("/")
+    if ".." in parts:
+        return "leads out of the folder that it is unpacked into"
+    if "" in parts or "." in parts:
+        return "has an empty part in its path"
+    if len(path.encode()) > MAX_PATH_BYTES:
+        return f"has a path of more than {MAX_PATH_BYTES:,} bytes"
+    if any(len(part.encode()) > MAX_PART_BYTES for part in parts):
+        return f"has a part in its path of more than {MAX_PART_BYTES} bytes"
+    return None
+
+
+def find_twice(names: Iterable[str]) -> str | None:
+    """The first name that stands for two files, or for a file and a folder."""
+    files: set[str] = set()
+    folders: set[str] = set()
+    for name in names:
+        path = name.removesuffix("/")
+        parents = [path[:at] for at, sign in enumerate(path) if sign == "/"]
+        if name.endswith("/"):
+            parents.append(path)
+        elif path in files or path in folders:
+            return path
+        else:
+            files.add(path)
+        clash = next((parent for parent in parents if parent in files and parent != ""), None)
+        if clash is not None:
+            return clash
+        folders.update(parents)
+    return None
+
+
+def shown(name: str) -> str:
+    """A name as it may stand in a message, whatever it holds."""
+    text = name if name.isprintable() else ascii(name)[1:-1]
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -1,0 +1,205 @@
+"""What can be said of a draft before it is launched: findings, GPUs, differences, files."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.access.permissions import Permission
+from app.clusters import service as clusters
+from app.editor.draft import CLUSTER, EXPERIMENT, PROJECT, YAML, Draft
+from app.errors import Invalid, NotFound
+from app.experiments import service as experiments
+from app.models import Cluster, ClusterKind, Config, Run, RunStatus
+from app.projects import service as projects
+from app.recipes import service as recipes
+from app.recipes.diff import Change
+from app.recipes.model import Finding, Findings, Recipe
+from app.runs import policy
+from app.runs import service as runs
+from app.secrets import service as secrets
+from app.web.cluster_line import ClusterLine, cluster_line
+from app.web.deps import Viewer
+
+STEPS = "trainer.max_training_steps"
+_HISTORY = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Previous:
+    """The newest version of the experiment that the draft names."""
+
+    name: str
+    slug: str
+    version: int
+    changes: Sequence[Change]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """`values` are the full ones, None while they have errors. `gpus` as `recipes.gpus_by_part`.
+
+    `cluster_gpus` by node; None while nobody has seen the cluster's nodes, or it has none to give.
+    `like` are finished runs of the same recipe.
+    """
+
+    findings: Findings
+    values: dict[str, Any] | None
+    gpus: dict[str, int] | None
+    clusters: Sequence[Cluster]
+    cluster: Cluster
+    cluster_gpus: tuple[int, ...] | None
+    line: ClusterLine
+    changes: Sequence[Change]
+    previous: Previous | None
+    like: Sequence[Run] = field(default_factory=list)
+
+
+async def look(session: AsyncSession, viewer: Viewer, draft: Draft) -> tuple[Draft, Look]:
+    """All about a draft; the draft comes back without the secrets that were typed into it."""
+    known = await secrets.masker(session, readable(viewer))
+    masked = draft.masked(known.text)
+    told = await _secret_findings(session, viewer, draft) if masked != draft else []
+    offered = await _offered(session)
+    cluster = _chosen(offered, draft)
+    gpus = clusters.gpus_by_node(cluster)
+    config = masked.config
+    own = _of_config(masked, config, told)
+    findings = _on_cluster(own, masked, config, cluster, gpus)
+    values = recipes.complete(draft.recipe, config) if own.ok else None
+    loads = await runs.loads(session)
+    return masked, Look(
+        findings=findings,
+        values=values,
+        gpus=None if draft.fault else recipes.gpus_by_part(draft.recipe, config),
+        clusters=offered,
+        cluster=cluster,
+        cluster_gpus=gpus if gpus and cluster.kind is not ClusterKind.EMBEDDED else None,
+        line=cluster_line(cluster, loads.get(cluster.id, runs.ClusterLoad())),
+        changes=recipes.diff((draft.recipe, {}), (draft.recipe, config)),
+        previous=await _previous(session, viewer, masked, config),
+        like=await _like(session, viewer, draft.recipe),
+    )
+
+
+def readable(viewer: Viewer) -> list[UUID] | None:
+    """The projects that the viewer may read; None: all."""
+    found = viewer.principal.projects(Permission.READ)
+    return None if found is None else list(found)
+
+
+def project_slug(viewer: Viewer, draft: Draft) -> str:
+    """The project that the draft goes into: as typed, else the default one or the only one."""
+    slugs = [each.slug for each in viewer.projects if viewer.may(Permission.WRITE, each.project_id)]
+    usual = projects.DEFAULT if projects.DEFAULT in slugs else slugs[0] if slugs else ""
+    return draft.naming.get(PROJECT) or usual
+
+
+def _of_config(draft: Draft, config: Mapping[str, Any], told: list[Finding]) -> Findings:
+    """What is wrong wherever it is to run."""
+    if draft.fault is not None:
+        fault = Finding(rule="yaml", fields=(YAML,), message=str(draft.fault))
+        return Findings(errors=(fault, *told))
+    found = recipes.validate(draft.recipe, config)
+    return replace(found, errors=(*told, *draft.findings(), *found.errors))
+
+
+def _on_cluster(
+    own: Findings,
+    draft: Draft,
+    config: Mapping[str, Any],
+    cluster: Cluster,
+    gpus: tuple[int, ...],
+) -> Findings:
+    """With what the cluster does not have, or does not allow."""
+    refusal = None
+    if cluster.kind is ClusterKind.EMBEDDED:
+        refusal = recipes.embedded_refusal(draft.recipe)
+    elif gpus and own.ok:
+        resources = recipes.ClusterResources(name=cluster.name, gpus_by_node=gpus)
+        own = recipes.validate(draft.recipe, config, cluster=resources)
+    errors = ([refusal] if refusal else []) + list(own.errors)
+    said = {each.fields for each in errors}
+    barriers = policy.barriers(cluster, draft.recipe.name, config)
+    errors += [
+        Finding(rule=each.rule, fields=(each.field,), message=each.message, fix=each.fix)
+        for each in barriers
+        if (each.field,) not in said
+    ]
+    return replace(own, errors=tuple(errors))
+
+
+async def _secret_findings(session: AsyncSession, viewer: Viewer, draft: Draft) -> list[Finding]:
+    texts = {**draft.config, **draft.naming, "yaml": draft.yaml}
+    try:
+        await secrets.refuse_values(session, readable(viewer), texts)
+    except Invalid as error:
+        return [
+            Finding(rule=each.rule, fields=(each.field,), message=each.message)
+            for each in error.problems
+        ]
+    return []
+
+
+async def _offered(session: AsyncSession) -> list[Cluster]:
+    found = list(await clusters.list_all(session))
+    return found or [clusters.not_yet_started()]
+
+
+def _chosen(offered: Sequence[Cluster], draft: Draft) -> Cluster:
+    """As typed, else the first that runs such recipes."""
+    by_slug = {each.slug: each for each in offered}
+    typed = draft.naming.get(CLUSTER, "")
+    if typed in by_slug:
+        return by_slug[typed]
+    refused = recipes.embedded_refusal(draft.recipe) is not None
+    others = [each for each in offered if each.kind is not ClusterKind.EMBEDDED]
+    own = [each for each in offered if each.kind is ClusterKind.EMBEDDED]
+    return ((others + own) if refused else (own + others))[0]
+
+
+async def _previous(
+    session: AsyncSession, viewer: Viewer, draft: Draft, config: Mapping[str, Any]
+) -> Previous | None:
+    name = draft.naming.get(EXPERIMENT, "").strip() or draft.recipe.name
+    try:
+        project = await projects.get(session, project_slug(viewer, draft))
+        if not viewer.may(Permission.READ, project.id):
+            return None
+        experiment = await experiments.find_by_name(session, project, name)
+    except (NotFound, Invalid):
+        return None
+    newest = await experiments.newest_config(session, experiment) if experiment else None
+    if experiment is None or newest is None or newest.version is None:
+        return None
+    return Previous(
+        name=experiment.name,
+        slug=experiment.slug,
+        version=newest.version,
+        changes=_since(newest, draft.recipe, config),
+    )
+
+
+def _since(newest: Config, recipe: Recipe, config: Mapping[str, Any]) -> Sequence[Change]:
+    try:
+        before = recipes.get(newest.recipe)
+    except NotFound:
+        # An upgrade dropped it: nobody knows its defaults, but a version holds all of its values.
+        before = recipe
+    return recipes.diff((before, newest.values), (recipe, config))
+
+
+async def _like(session: AsyncSession, viewer: Viewer, recipe: Recipe) -> list[Run]:
+    """Finished runs of the recipe, if it says how many steps a run has."""
+    if STEPS not in recipe.fields():
+        return []
+    recent = await runs.list_page(
+        session,
+        projects=viewer.principal.projects(Permission.READ),
+        limit=_HISTORY,
+        statuses=(RunStatus.SUCCEEDED,),
+        sort="-ended_at",
+    )
+    return [run for run in recent.items if run.config.recipe == recipe.name]

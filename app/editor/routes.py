@@ -1,0 +1,213 @@
+"""The editor of a new run's config: its views, each with a URL, and what its buttons do."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from app.access.permissions import Permission
+from app.db import Database, ReadSession
+from app.editor import launching
+from app.editor.contexts import KeyOption, KeysPart
+from app.editor.draft import CLUSTER, DO, EXPERIMENT, NAME, PROJECT, SET, VIEW, Draft, read_form
+from app.editor.look import look, readable
+from app.editor.panel import panel_of
+from app.editor.views import View, editor_page
+from app.editor.words import hint
+from app.errors import Invalid, NotFound
+from app.experiments import service as experiments
+from app.models import Config
+from app.recipes import service as recipes
+from app.runs import service as runs
+from app.secrets import service as secrets
+from app.web.deps import Store, Viewer, Writer
+from app.web.filters import sentence
+from app.web.flash import flash
+from app.web.templating import fragment, page
+
+router = APIRouter()
+SAVE, SHOW, CHECK, RECIPE = "save", "show", "check", "recipe:"
+_LONGEST_FIX = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What was asked for and refused, `launched` or `saved`, and why, by field."""
+
+    what: str
+    problems: Mapping[str, str]
+
+
+@router.get("/runs/new")
+@router.get("/runs/new/yaml")
+@router.get("/runs/new/changes")
+@router.get("/runs/new/package")
+async def show(
+    request: Request,
+    store: Store,
+    viewer: Writer,
+    recipe: str = "",
+    project: str = "",
+    source: Annotated[str, Query(alias="from")] = "",
+) -> HTMLResponse:
+    """A recipe's own values, or the config of the run or experiment that `from` names."""
+    view = View.of(request.url.path)
+    async with store.read() as session:
+        if source:
+            draft = await _source(session, viewer, source)
+        else:
+            draft = Draft(recipe=recipes.get(recipe) if recipe else recipes.list_all()[0])
+        if project:
+            draft = draft.named({PROJECT: project})
+        draft = draft.with_yaml() if view is View.YAML else draft
+        draft, found = await look(session, viewer, draft)
+    return page(request, "editor/page.html", editor_page(draft, found, viewer, view))
+
+
+@router.post("/runs/new")
+@router.post("/runs/new/yaml")
+@router.post("/runs/new/changes")
+@router.post("/runs/new/package")
+async def edit(request: Request, store: Store, viewer: Writer) -> Response:
+    """What a button does with the draft: launch, save, mend, or show it on the address's view."""
+    async with request.form() as form:
+        draft = read_form(form)
+        asked = {name: str(form.get(name, "")) for name in (DO, SET, VIEW)}
+    view = View.of(request.url.path)
+    if asked[SET]:
+        draft = draft.with_values(_fix(asked[SET]))
+        return await _render(request, store, viewer, draft, _came_from(asked))
+    if asked[DO].startswith(RECIPE):
+        draft = draft.of_recipe(recipes.get(asked[DO].removeprefix(RECIPE)))
+        return await _render(request, store, viewer, draft, View.FORM)
+    if asked[DO] == SHOW or view is not View.FORM:
+        return await _render(request, store, viewer, draft, view)
+    if asked[DO] == CHECK:
+        return await _render(request, store, viewer, draft, _came_from(asked), is_check=True)
+    return await _store(request, store, viewer, draft, asked)
+
+
+@router.post("/runs/new/check")
+async def check(request: Request, store: Store, viewer: Writer) -> HTMLResponse:
+    """The panel beside the form, renewed while one types."""
+    async with request.form() as form:
+        draft = read_form(form)
+        view = _came_from({VIEW: str(form.get(VIEW, ""))})
+    async with store.read() as session:
+        draft, found = await look(session, viewer, draft)
+    return fragment(request, "editor/_panel.html", panel_of(draft, found, view))
+
+
+@router.post("/runs/new/package/{name}")
+async def download(request: Request, store: Store, viewer: Writer, name: str) -> Response:
+    """A file of the job package. Raises `NotFound`."""
+    async with request.form() as form:
+        draft = read_form(form)
+    async with store.read() as session:
+        draft, found = await look(session, viewer, draft)
+    if found.values is None:
+        return await _render(request, store, viewer, draft, View.PACKAGE, is_check=True)
+    files = recipes.render(draft.recipe, found.values).files
+    if name not in files:
+        raise NotFound(f"the job package has no file {name}; it has {', '.join(files)}")
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    return Response(files[name], media_type="text/plain; charset=utf-8", headers=headers)
+
+
+@router.get("/runs/new/keys")
+async def complete_key(
+    request: Request, _viewer: Writer, recipe: str, q: Annotated[str, Query(max_length=300)] = ""
+) -> HTMLResponse:
+    """Keys beyond the form that what was typed may become."""
+    found = recipes.find_keys(recipes.get(recipe), q)
+    options = [KeyOption(each.key, hint(each)) for each in found]
+    return fragment(request, "editor/_keys.html", KeysPart(options))
+
+
+async def _store(
+    request: Request, store: Database, viewer: Viewer, draft: Draft, asked: Mapping[str, str]
+) -> Response:
+    try:
+        async with store.write() as session:
+            if asked[DO] == SAVE:
+                experiment, is_new = await launching.save(session, draft, viewer.principal)
+                target = f"/experiments/{experiment.slug}"
+                return flash(RedirectResponse(target, 303), "saved" if is_new else "saved-already")
+            run = await launching.launch(session, draft, viewer.principal)
+    except Invalid as error:
+        refusal = Refusal("saved" if asked[DO] == SAVE else "launched", _by_field(error))
+        return await _render(request, store, viewer, draft, _came_from(asked), refusal=refusal)
+    return flash(RedirectResponse(f"/runs/{run.slug}", 303), "run-queued")
+
+
+async def _render(
+    request: Request,
+    store: Database,
+    viewer: Viewer,
+    draft: Draft,
+    view: View,
+    *,
+    refusal: Refusal | None = None,
+    is_check: bool = False,
+) -> HTMLResponse:
+    """The draft on a view; on the YAML view for as long as its text cannot be read."""
+    view = View.YAML if draft.fault else view
+    draft = draft.with_yaml() if view is View.YAML else draft
+    async with store.read() as session:
+        draft, found = await look(session, viewer, draft)
+        known = await secrets.masker(session, readable(viewer))
+    refusal = refusal or Refusal("", {})
+    problems = {field: known.text(text) for field, text in refusal.problems.items()}
+    is_wrong = bool(refusal.what) or draft.fault is not None
+    status = 422 if is_wrong or (is_check and not found.findings.ok) else 200
+    context = editor_page(draft, found, viewer, view, refused=refusal.what, problems=problems)
+    return page(request, "editor/page.html", context, status=status)
+
+
+async def _source(session: ReadSession, viewer: Viewer, slug: str) -> Draft:
+    """The config of a run or of an experiment's newest version. Raises `NotFound`."""
+    reader = viewer.principal
+    config: Config | None
+    if slug.startswith("exp-"):
+        experiment = await experiments.get(session, slug)
+        reader.require(Permission.READ, experiment.project_id, what=f"experiment {slug}")
+        config = await experiments.newest_config(session, experiment)
+        naming = {PROJECT: experiment.project.slug, EXPERIMENT: experiment.name}
+    else:
+        run = await runs.get(session, slug)
+        reader.require(Permission.READ, run.project_id, what=f"run {slug}")
+        config, experiment = run.config, run.experiment
+        naming = {PROJECT: experiment.project.slug, EXPERIMENT: experiment.name, NAME: run.name}
+        if run.cluster is not None:
+            naming[CLUSTER] = run.cluster.slug
+    known = {each.name: each for each in recipes.list_all()}
+    if config is None or config.recipe not in known:
+        return Draft(recipe=recipes.list_all()[0], naming=naming)
+    return Draft(recipe=known[config.recipe], naming=naming).of_config(config.values)
+
+
+def _fix(text: str) -> dict[str, Any]:
+    """What a fix button sets. Raises `Invalid` for what no button of ours holds."""
+    try:
+        found = json.loads(text) if len(text) <= _LONGEST_FIX else None
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise Invalid("this button's values cannot be read: go back and type them yourself")
+    return found
+
+
+def _came_from(asked: Mapping[str, str]) -> View:
+    return View(asked[VIEW]) if asked[VIEW] in set(View) else View.FORM
+
+
+def _by_field(error: Invalid) -> dict[str, str]:
+    """One sentence a field; problems of the same field are joined."""
+    found: dict[str, str] = {}
+    for problem in error.problems:
+        before = f"{found[problem.field]} " if problem.field in found else ""
+        found[problem.field] = before + sentence(problem.message)
+    return found or {"": sentence(error.message)}

@@ -1,0 +1,1 @@
+"""Reads scripts, commands and config files that people paste. Pure: nothing is ever executed."""

@@ -1,0 +1,77 @@
+"""What SkyRL would say of a config, and what we know better. Pure functions."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from app.recipes import skyrl_job
+from app.recipes.model import Finding, Findings, Recipe
+from app.recipes.skyrl.overrides import Parsed, check_values
+from app.recipes.skyrl.rules import check, placement
+from app.recipes.skyrl.rules.context import ClusterResources, Context, DataSet
+from app.recipes.skyrl.rules.view import Unfit, View
+from app.recipes.skyrl.tree import KeyTree, load_tree
+
+_RUN_FOLDER = "/shared/runs/{run_id}"
+
+
+@cache
+def tree_of(version: str) -> KeyTree:
+    """A shipped key tree, read once."""
+    return load_tree(version)
+
+
+def examine(
+    recipe: Recipe, values: Mapping[str, Any], *, cluster: ClusterResources | None = None
+) -> Findings:
+    """Keys, types and rules of SkyRL over full values whose own types are right."""
+    parsed = parse(recipe, values)
+    if parsed.problems:
+        return Findings(errors=tuple(parsed.problems + parsed.wrong_types))
+    context = _context(values, parsed, cluster)
+    found = check(parsed.full, cluster=cluster, context=context)
+    return Findings(
+        errors=_once([*parsed.wrong_types, *found.errors]),
+        warnings=found.warnings,
+        notes=_once([*parsed.notes, *found.notes]),
+    )
+
+
+def parse(recipe: Recipe, values: Mapping[str, Any]) -> Parsed:
+    """What SkyRL makes of the values that are handed to it."""
+    assert recipe.tree is not None
+    return check_values(skyrl_job.overrides(recipe, values), tree_of(recipe.tree))
+
+
+def gpus_by_part(recipe: Recipe, values: Mapping[str, Any]) -> dict[str, int] | None:
+    """GPUs that a run asks for, by what they are for; None where the values do not tell."""
+    parsed = parse(recipe, values)
+    try:
+        return None if parsed.problems else placement.gpus_by_part(View(parsed.full))
+    except Unfit:
+        return None
+
+
+def _context(
+    values: Mapping[str, Any], parsed: Parsed, cluster: ClusterResources | None
+) -> Context:
+    is_ours, first = values["job.make_data"], values["job.train_seed_offset"]
+    rows, env_id = values["job.train_rows"], values["job.env_id"]
+    seeds = None if first is None else range(first, first + rows)
+    mazes = values["job.eval_rows"]
+    return Context(
+        given=parsed.values,
+        environment=values["job.environment"],
+        train=DataSet(rows=rows, env_id=env_id, seeds=seeds, seed_key="job.train_seed_offset")
+        if is_ours
+        else None,
+        evaluation=DataSet(rows=mazes, env_id=env_id, seeds=range(mazes)) if is_ours else None,
+        run_folder=_RUN_FOLDER,
+        resumes_safely=True,
+        wrong_types=frozenset(field for each in parsed.wrong_types for field in each.fields),
+        cluster=cluster,
+    )
+
+
+def _once(found: list[Finding]) -> tuple[Finding, ...]:
+    return tuple({(each.rule, each.fields): each for each in found}.values())

@@ -1,0 +1,182 @@
+"""Pages about sweeps: those of an experiment, the form with its preview, one with its runs."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from app.access.permissions import Permission
+from app.clock import utcnow
+from app.db import Database, ReadSession
+from app.errors import Invalid
+from app.experiments import service as experiments
+from app.experiments.loading import load_head
+from app.metrics import service as metrics
+from app.models import Config, Sweep
+from app.recipes import service as recipes
+from app.runs import service as runs
+from app.runs.states import ENDED
+from app.secrets import service as secrets
+from app.sweeps import service, views
+from app.sweeps.contexts import StopPage, SweepPage, SweepsPage
+from app.sweeps.draft import Draft, read_form, request_of
+from app.sweeps.service import Plan
+from app.sweeps.service import Request as SweepRequest
+from app.web.cluster_line import load_of
+from app.web.deps import (
+    ExperimentReader,
+    ExperimentWriter,
+    Store,
+    SweepReader,
+    SweepWriter,
+    Viewer,
+)
+from app.web.flash import flash
+from app.web.htmx import HtmxRequest
+from app.web.paging import Cursor, pager
+from app.web.run_table import run_row
+from app.web.templating import fragment, page
+
+router = APIRouter()
+PAGE_SIZE = 50
+_LAUNCH = "launch"
+_Version = Annotated[int | None, Query(ge=1, lt=2**31)]
+
+
+@router.get("/experiments/{slug}/sweeps")
+async def list_sweeps(
+    request: Request, slug: str, store: Store, viewer: ExperimentReader, cursor: Cursor = None
+) -> HTMLResponse:
+    async with store.read() as session:
+        experiment, head = await load_head(session, slug, viewer, tab="Sweeps")
+        found = await service.list_page(
+            session, projects=None, experiment=experiment, limit=PAGE_SIZE, cursor=cursor
+        )
+        counts = await service.count_statuses(session, found.items)
+    context = SweepsPage(
+        head=head,
+        rows=[views.sweep_row(sweep, counts.get(sweep.id, {})) for sweep in found.items],
+        pager=pager(
+            f"/experiments/{slug}/sweeps", {}, cursor=cursor, next_cursor=found.next_cursor
+        ),
+    )
+    return page(request, "sweeps/list.html", context)
+
+
+@router.get("/experiments/{slug}/sweeps/new")
+async def ask_sweep(
+    request: Request, slug: str, store: Store, viewer: ExperimentWriter, version: _Version = None
+) -> HTMLResponse:
+    async with store.read() as session:
+        experiment, head = await load_head(session, slug, viewer)
+        experiments.require_open(experiment)
+        config = await experiments.get_version(session, experiment, version)
+    context = views.form_page(head, config, recipes.get(config.recipe), Draft())
+    return page(request, "sweeps/new.html", context)
+
+
+@router.post("/experiments/{slug}/sweeps/new")
+async def create_sweep(
+    request: Request, slug: str, store: Store, viewer: ExperimentWriter, version: _Version = None
+) -> Response:
+    """Shows what would be made, or makes it; refused, with everything kept."""
+    async with request.form() as form:
+        draft, is_launch = read_form(form), form.get("do") == _LAUNCH
+    async with store.read() as session:
+        experiment, head = await load_head(session, slug, viewer)
+        config = await experiments.get_version(session, experiment, version)
+        # A secret that was typed into a field by mistake is not shown again.
+        known = await secrets.masker(session, [experiment.project_id])
+    recipe = recipes.get(config.recipe)
+    asked, problems = request_of(draft, recipe)
+    plan: Plan | None = None
+    if asked is not None:
+        try:
+            plan = await _plan(store, slug, config, asked)
+            problems = plan.all_problems
+            if is_launch and not problems:
+                made = await _make(store, slug, config, asked, plan, viewer)
+                return flash(RedirectResponse(f"/sweeps/{made.slug}", 303), "sweep-created")
+        except Invalid as error:
+            plan, problems = None, error.problems
+    masked = draft.masked(known.text)
+    context = views.form_page(head, config, recipe, masked, problems, plan)
+    return page(request, "sweeps/new.html", context, status=422 if problems else 200)
+
+
+@router.get("/sweeps/{slug}")
+async def show_sweep(
+    request: Request,
+    slug: str,
+    store: Store,
+    htmx: HtmxRequest,
+    viewer: SweepReader,
+    sort: Annotated[str, Query(max_length=20)] = "",
+) -> HTMLResponse:
+    async with store.read() as session:
+        context = await _page(session, await service.get(session, slug), viewer, sort)
+    if htmx.is_fragment:
+        return fragment(request, "sweeps/_table.html", context)
+    return page(request, "sweeps/show.html", context)
+
+
+@router.get("/sweeps/{slug}/stop")
+async def ask_stop(request: Request, slug: str, store: Store, viewer: SweepWriter) -> HTMLResponse:
+    async with store.read() as session:
+        sweep = await service.get(session, slug)
+        counts = (await service.count_statuses(session, [sweep])).get(sweep.id, {})
+    under_way = sum(count for status, count in counts.items() if status not in ENDED)
+    context = StopPage(views.sweep_row(sweep, counts), under_way)
+    return page(request, "sweeps/stop.html", context)
+
+
+@router.post("/sweeps/{slug}/stop")
+async def stop_sweep(slug: str, store: Store, viewer: SweepWriter) -> Response:
+    async with store.write() as session:
+        sweep = await service.get(session, slug)
+        await service.stop(session, sweep, actor=viewer.principal.actor)
+    return flash(RedirectResponse(f"/sweeps/{slug}", 303), "sweep-stopping")
+
+
+@router.post("/sweeps/{slug}/resume")
+async def resume_sweep(slug: str, store: Store, viewer: SweepWriter) -> Response:
+    async with store.write() as session:
+        sweep = await service.get(session, slug)
+        await service.resume(session, sweep, actor=viewer.principal.actor)
+    return flash(RedirectResponse(f"/sweeps/{slug}", 303), "sweep-resumed")
+
+
+async def _plan(store: Database, slug: str, config: Config, asked: SweepRequest) -> Plan:
+    """Raises `Invalid` for a text that holds a secret."""
+    async with store.read() as session:
+        subject = await service.subject(
+            session, await experiments.get(session, slug), version=config.version
+        )
+        await service.refuse_secrets(session, subject, asked)
+    return await service.plan(subject, asked)
+
+
+async def _make(
+    store: Database, slug: str, config: Config, asked: SweepRequest, plan: Plan, viewer: Viewer
+) -> Sweep:
+    async with store.write() as session:
+        subject = await service.subject(
+            session, await experiments.get(session, slug), version=config.version
+        )
+        return await service.create(session, subject, asked, plan, actor=viewer.principal.actor)
+
+
+async def _page(session: ReadSession, sweep: Sweep, viewer: Viewer, sort: str) -> SweepPage:
+    found = await service.list_runs(session, sweep)
+    counts = await service.count_statuses(session, [sweep])
+    solved = await metrics.list_solve_counts(session, found)
+    loads = await runs.loads(session)
+    now = utcnow()
+    rows = [run_row(run, solved.get(run.id, []), load_of(run, loads), now) for run in found]
+    return views.sweep_page(
+        sweep,
+        counts.get(sweep.id, {}),
+        list(zip(found, rows, strict=True)),
+        order=sort,
+        can_write=viewer.may(Permission.WRITE, sweep.project_id),
+    )

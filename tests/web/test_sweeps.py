@@ -1,0 +1,146 @@
+"""The pages of sweeps, without JavaScript."""
+
+import httpx
+import pytest
+
+from app.db import Database
+from app.models import Experiment
+from tests.factories import make_experiment
+from tests.queries import QueryCounter
+from tests.sweeps.factories import SEED, STEPS, make_sweep
+from tests.web.html import Element, parse
+
+LR = "trainer.policy.optimizer_config.lr"
+
+
+@pytest.fixture
+async def url(client: httpx.AsyncClient, page_database: Database) -> str:
+    """The form of a sweep."""
+    async with page_database.write() as session:
+        made: Experiment = await make_experiment(session)
+    return f"/experiments/{made.slug}/sweeps/new"
+
+
+async def send(client: httpx.AsyncClient, url: str, **fields: object) -> httpx.Response:
+    named = {name.replace("_", "-"): value for name, value in fields.items()}
+    return await client.post(url, data=named)
+
+
+def cells(page: Element) -> list[list[str]]:
+    table = page.one("region", "All configs")
+    return [[cell.text for cell in row.all("cell")] for row in table.all("row")[1:]]
+
+
+async def test_a_grid_is_previewed_and_then_launched(client: httpx.AsyncClient, url: str) -> None:
+    assert "How the configs are chosen" in parse((await client.get(url)).text).text
+    grid = {"kind": "grid", "key_0": SEED, "values_0": "1, 2", "key_1": LR, "values_1": "1e-3,2e-3"}
+    answer = await send(client, url, **grid, do="preview")
+    assert answer.status_code == 200
+    page = parse(answer.text)
+    assert [row[2:] for row in cells(page)] == [
+        ["1", "0.001", "no errors"],
+        ["1", "0.002", "no errors"],
+        ["2", "0.001", "no errors"],
+        ["2", "0.002", "no errors"],
+    ]
+    assert page.labelled("Values of key 2").attributes["value"] == "1e-3,2e-3"
+    made = await send(client, url, **grid, do="launch", exclude=["1", "4"])
+    assert made.status_code == 303
+    shown = parse((await client.get(made.headers["Location"])).text)
+    assert "2 runs: 2 queued" in shown.text
+    assert [link.text for link in shown.one("region", "Runs of the sweep").all("link")] == [
+        "1. seed=1, lr=0.002",
+        "2. seed=2, lr=0.001",
+    ]
+    listed = parse((await client.get(url.removesuffix("/new"))).text)
+    assert "Grid" in listed.one("region", "Sweeps").text
+
+
+async def test_wrong_configs_are_shown_and_may_be_left_out(
+    client: httpx.AsyncClient, url: str
+) -> None:
+    grid = {"kind": "grid", "key_0": SEED, "values_0": "1, x"}
+    for do in ("preview", "launch"):
+        answer = await send(client, url, **grid, do=do)
+        assert answer.status_code == 422
+        page = parse(answer.text)
+        assert "1 config has errors" in page.one("alert").text
+        assert "whole number" in cells(page)[1][-1]
+    assert (await send(client, url, **grid, do="launch", exclude="2")).status_code == 303
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"kind": "grid"}, "at least one key"),
+        ({"kind": "grid", "values_0": "1"}, "no key"),
+        ({"kind": "grid", "key_0": SEED, "values_0": "1", "how_0": "uniform"}, "grid needs values"),
+        ({"kind": "grid", "key_0": SEED, "values_0": "0 to 900", "how_0": "int"}, "at most 200"),
+        (
+            {"kind": "grid", "key_0": SEED, "values_0": "1", "key_1": SEED, "values_1": "2"},
+            "two rows",
+        ),
+        ({"kind": "random", "key_0": LR, "values_0": "1e-2", "how_0": "uniform"}, "two numbers"),
+        ({"kind": "random", "key_0": LR, "values_0": "2 to 1", "how_0": "uniform"}, "lower end"),
+        ({"kind": "random", "key_0": SEED, "values_0": "1, 2", "count": "many"}, "whole number"),
+        (
+            {"kind": "explicit", "configs": "trainer.seed 3"},
+            "Line 1: trainer.seed is not",
+        ),
+        ({"kind": "explicit", "configs": "a=1\na='b"}, "Line 2: no closing quotation"),
+    ],
+)
+async def test_what_cannot_be_read_is_said_and_kept(
+    client: httpx.AsyncClient, url: str, fields: dict[str, str], words: str
+) -> None:
+    answer = await send(client, url, **fields, do="launch", name="kept")
+    assert answer.status_code == 422
+    page = parse(answer.text)
+    assert words in page.one("alert").text
+    assert page.labelled("Name").attributes["value"] == "kept"
+
+
+async def test_ranges_and_lists(client: httpx.AsyncClient, url: str) -> None:
+    grid = {"kind": "grid", "key_0": SEED, "how_0": "int", "values_0": "3 to 5"}
+    assert [row[2] for row in cells(parse((await send(client, url, **grid)).text))] == list("345")
+    drawn = {"kind": "random", "count": "4", "seed": "1", "key_0": LR, "how_0": "log_uniform"}
+    drawn["values_0"] = "1e-4 to 1e-2"
+    first = cells(parse((await send(client, url, **drawn)).text))
+    assert len(first) == 4
+    assert cells(parse((await send(client, url, **drawn)).text)) == first
+    few = {"kind": "random", "key_0": SEED, "values_0": "1, 2"}
+    assert "Only 2 different configs" in parse((await send(client, url, **few)).text).text
+    rows = {"kind": "explicit", "configs": f"{SEED}=1\n\n{STEPS}=30 {SEED}=2\n"}
+    assert [row[2:4] for row in cells(parse((await send(client, url, **rows)).text))] == [
+        ["1", "–"],
+        ["2", "30"],
+    ]
+
+
+async def test_a_sweep_is_stopped_and_resumed(
+    client: httpx.AsyncClient, page_database: Database
+) -> None:
+    async with page_database.write() as session:
+        sweep = await make_sweep(session, max_running_runs=1)
+    url = f"/sweeps/{sweep.slug}"
+    page = parse((await client.get(url)).text)
+    assert "waits for the cluster to start" in page.text
+    assert "3 runs have not ended" in parse((await client.get(f"{url}/stop")).text).text
+    assert (await client.post(f"{url}/stop")).status_code == 303
+    assert "stopping before it started" in parse((await client.get(url)).text).text
+    assert (await client.post(f"{url}/resume")).status_code == 303
+    assert (await client.get(f"{url}?sort=best")).status_code == 200
+    assert (await client.get("/sweeps/swp-none")).status_code == 404
+
+
+async def test_the_cost_of_a_sweep_does_not_grow(
+    client: httpx.AsyncClient, page_database: Database, count_queries: QueryCounter
+) -> None:
+    costs = []
+    for number in (2, 8):
+        async with page_database.write() as session:
+            sweep = await make_sweep(session, runs=number)
+        with count_queries(page_database) as counted:
+            await client.get(f"/sweeps/{sweep.slug}")
+        costs.append(counted.count)
+    assert costs[0] == costs[1]
