@@ -13,7 +13,7 @@ from app.api.schemas import Listing
 from app.clock import utcnow
 from app.errors import Conflict
 from app.metrics import service
-from app.metrics.push import read_points
+from app.metrics.push import read_columns
 from app.metrics.schemas import AcceptedAnswer, MetricAnswer, SeriesListAnswer
 from app.runs import service as runs
 from app.secrets import service as secrets
@@ -98,16 +98,15 @@ async def push_metrics(
     body = await read_body(request, max_bytes=UNPACKED_BYTES)
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     read = partial(
-        read_points, body, is_lines=media_type in _LINES, received_at=utcnow().timestamp()
+        read_columns, body, is_lines=media_type in _LINES, received_at=utcnow().timestamp()
     )
     # In a thread: reading a large body would hold up all other requests.
-    points = await asyncio.to_thread(read)
+    columns = await asyncio.to_thread(read)
     run = await runs.get(session, run_id)
     if run.deleted_at is not None:
         raise Conflict(f"run {run.slug} is deleted: restore it before pushing to it")
     # One text: thousands of keys are looked through at once.
-    keys = "\n".join({point.key for point in points})
-    await secrets.refuse_values(session, [run.project_id], {"key": keys})
+    await secrets.refuse_values(session, [run.project_id], {"key": "\n".join(columns)})
     attempt = run.attempts[-1].number if run.attempts else 1
-    accepted = await service.push(session, run, attempt, points, actor=caller.actor)
+    accepted = await service.push(session, run, attempt, columns, actor=caller.actor)
     return AcceptedAnswer(accepted=accepted)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from app.metrics.summaries import Direction
 
@@ -65,6 +66,7 @@ def charts_for(keys: Iterable[str]) -> list[ChartSpec]:
     return sorted((chart_for(key) for key in set(keys)), key=lambda chart: chart.order)
 
 
+@lru_cache(maxsize=65_536)
 def direction_of(key: str) -> Direction:
     """Which way `key` is better.
 

@@ -1,6 +1,6 @@
 """A few points of a metric as columns, and their compressed form."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -12,7 +12,15 @@ Steps = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 _LEVEL = 3
+_FIRST_FORMAT = b"\x28\xb5\x2f\xfd"  # a bare zstd frame begins so
+_SECOND_FORMAT = 2
+_HAS_EXCESS, _HAS_MILLISECONDS = 1, 2
+_HEAD_BYTES = 6
+# Shorter payloads are not worth a frame of their own.
+_COMPRESSED_FROM = 64
+_COMPRESSED = 4
 _BYTES_PER_POINT = 3 * 8
+_EXACT = 2**53
 
 
 class DamagedSeries(ValueError):
@@ -21,15 +29,17 @@ class DamagedSeries(ValueError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """Points as three arrays of one length, shape (n,).
+    """Points as arrays of one length, shape (n,).
 
     `steps` int64; `values` float64, NaN and infinities allowed; `times` float64, Unix seconds,
-    NaN where unknown.
+    NaN where unknown. `excess` int64, None for all zeros: what a value has beyond its float64, so
+    that whole numbers past 2^53 come back exactly as `int(value) + excess`.
     """
 
     steps: Steps
     values: Floats
     times: Floats
+    excess: Steps | None = None
 
     def __post_init__(self) -> None:
         if not self.steps.shape == self.values.shape == self.times.shape == (self.steps.size,):
@@ -39,17 +49,28 @@ class Columns:
     def of(cls, points: Iterable[tuple[int, float, float]]) -> Self:
         """Columns of (step, value, time) triples. Raises `OverflowError` past 64-bit steps."""
         rows = list(points)
+        values, excess = exact_values([row[1] for row in rows])
         return cls(
             np.array([row[0] for row in rows], dtype=np.int64),
-            np.array([row[1] for row in rows], dtype=np.float64),
+            values,
             np.array([row[2] for row in rows], dtype=np.float64),
+            excess,
         )
 
     def __len__(self) -> int:
         return int(self.steps.size)
 
+    def numbers(self) -> list[float]:
+        """The values; whole numbers that float64 cannot hold as `int`."""
+        found: list[float] = self.values.tolist()
+        if self.excess is not None:
+            for place in np.flatnonzero(self.excess).tolist():
+                found[place] = int(found[place]) + int(self.excess[place])
+        return found
+
     def take(self, index: slice | npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Self:
-        return type(self)(self.steps[index], self.values[index], self.times[index])
+        excess = None if self.excess is None else self.excess[index]
+        return type(self)(self.steps[index], self.values[index], self.times[index], excess)
 
     def then(self, later: Self) -> Self:
         return type(self).concatenate([self, later])
@@ -58,35 +79,120 @@ class Columns:
     def concatenate(cls, parts: Iterable[Self]) -> Self:
         """All points of `parts`, in their order; no parts give no points."""
         columns = list(parts)
+        if not columns:
+            return cls(np.empty(0, np.int64), np.empty(0), np.empty(0))
+        if len(columns) == 1:
+            return columns[0]
+        excess = None
+        if any(part.excess is not None for part in columns):
+            excess = np.concatenate([part.whole_excess() for part in columns])
         return cls(
-            np.concatenate([np.empty(0, np.int64), *(part.steps for part in columns)]),
-            np.concatenate([np.empty(0, np.float64), *(part.values for part in columns)]),
-            np.concatenate([np.empty(0, np.float64), *(part.times for part in columns)]),
+            np.concatenate([part.steps for part in columns]),
+            np.concatenate([part.values for part in columns]),
+            np.concatenate([part.times for part in columns]),
+            excess,
         )
+
+    def whole_excess(self) -> Steps:
+        return np.zeros(len(self), np.int64) if self.excess is None else self.excess
+
+
+def exact_values(numbers: Sequence[float]) -> tuple[Floats, Steps | None]:
+    """Numbers as float64, and as the excess of those that float64 cannot hold.
+
+    Raises `OverflowError` for whole numbers beyond the largest float64. Beyond some 2^115 they
+    are kept as the nearest float64.
+    """
+    values = np.array(numbers, dtype=np.float64)
+    with np.errstate(invalid="ignore"):
+        large = np.flatnonzero(np.abs(values) >= _EXACT)
+    if not large.size:
+        return values, None
+    excess = np.zeros(values.size, np.int64)
+    for place in large.tolist():
+        number = numbers[place]
+        if isinstance(number, int):
+            rest = number - int(values[place])
+            excess[place] = rest if -(2**63) <= rest < 2**63 else 0
+    return values, excess if excess.any() else None
+
+
+def to_milliseconds(times: Floats) -> Floats:
+    """Times rounded as they are kept: to the millisecond, as MLflow's clients send them."""
+    return np.round(times, 3)
 
 
 def pack(columns: Columns) -> bytes:
-    """Compress columns: little-endian steps (as differences), values, times, in one zstd frame.
+    """Compress columns; every step and value keeps its bits, NaN payloads too.
 
-    Every value keeps its bits, NaN payloads too. Differences wrap around, so all int64 are exact.
+    A head of six bytes (format 2, flags, count) and a body, in a zstd frame unless it is short:
+    steps as wrapped differences, values, times as differences of milliseconds where that loses
+    nothing, excess where there is any. Each column lies byte by byte (all first bytes, all second
+    bytes, …), which is what lets the alike bytes of floats be found.
     """
-    deltas = np.diff(columns.steps, prepend=np.int64(0))
-    raw = b"".join(
-        column.astype(dtype).tobytes()
-        for column, dtype in ((deltas, "<i8"), (columns.values, "<f8"), (columns.times, "<f8"))
-    )
-    compressor = zstandard.ZstdCompressor(
-        level=_LEVEL, write_content_size=True, write_checksum=True
-    )
-    return compressor.compress(raw)
+    flags = 0
+    parts = [_planes(np.diff(columns.steps, prepend=np.int64(0))), _planes(columns.values)]
+    milliseconds = _milliseconds(columns.times)
+    if milliseconds is None:
+        parts.append(_planes(columns.times))
+    else:
+        flags |= _HAS_MILLISECONDS
+        parts.append(_planes(np.diff(milliseconds, prepend=np.int64(0))))
+    if columns.excess is not None and columns.excess.any():
+        flags |= _HAS_EXCESS
+        parts.append(_planes(columns.excess))
+    body = b"".join(parts)
+    if len(body) >= _COMPRESSED_FROM:
+        flags |= _COMPRESSED
+        body = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(body)
+    return bytes((_SECOND_FORMAT, flags)) + len(columns).to_bytes(4, "little") + body
 
 
 def unpack(payload: bytes) -> Columns:
     """The columns of `pack`. Raises `DamagedSeries`."""
-    try:
-        raw = zstandard.ZstdDecompressor().decompress(payload)
-    except zstandard.ZstdError as error:
-        raise DamagedSeries(f"The stored points cannot be read: {error}") from error
+    if payload.startswith(_FIRST_FORMAT):
+        return _unpack_first(payload)
+    if len(payload) < _HEAD_BYTES or payload[0] != _SECOND_FORMAT:
+        raise DamagedSeries("The stored points are in a format that this version does not know.")
+    flags, count = payload[1], int.from_bytes(payload[2:_HEAD_BYTES], "little")
+    body = payload[_HEAD_BYTES:]
+    raw = _decompressed(body) if flags & _COMPRESSED else body
+    columns = 3 + bool(flags & _HAS_EXCESS)
+    if len(raw) != 8 * columns * count:
+        raise DamagedSeries(f"The stored points have {len(raw)} bytes, not {8 * columns * count}.")
+    planes = np.frombuffer(raw, np.uint8).reshape(columns, 8, count)
+    words = np.ascontiguousarray(planes.transpose(0, 2, 1)).reshape(columns, 8 * count)
+    times = (
+        np.cumsum(words[2].view("<i8"), dtype=np.int64) / 1000
+        if flags & _HAS_MILLISECONDS
+        else words[2].view("<f8")
+    )
+    return Columns(
+        np.cumsum(words[0].view("<i8"), dtype=np.int64),
+        words[1].view("<f8"),
+        times,
+        words[3].view("<i8") if flags & _HAS_EXCESS else None,
+    )
+
+
+def _planes(column: npt.NDArray[np.generic]) -> bytes:
+    word = np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("<"))
+    return word.view(np.uint8).reshape(-1, 8).T.tobytes()
+
+
+def _milliseconds(times: Floats) -> Steps | None:
+    """None where a time is unknown or finer than a millisecond."""
+    with np.errstate(all="ignore"):
+        rounded = np.round(times * 1000)
+        is_exact = (
+            np.all(np.abs(rounded) < _EXACT) and (rounded / 1000).tobytes() == times.tobytes()
+        )
+    return rounded.astype(np.int64) if is_exact else None
+
+
+def _unpack_first(payload: bytes) -> Columns:
+    """As it was written before: steps, values and times whole, in one zstd frame."""
+    raw = _decompressed(payload)
     count, rest = divmod(len(raw), _BYTES_PER_POINT)
     if rest:
         raise DamagedSeries(f"The stored points have {rest} bytes too many.")
@@ -96,3 +202,10 @@ def unpack(payload: bytes) -> Columns:
     return Columns(
         np.cumsum(deltas, dtype=np.int64), values.astype(np.float64), times.astype(np.float64)
     )
+
+
+def _decompressed(frame: bytes) -> bytes:
+    try:
+        return zstandard.ZstdDecompressor().decompress(frame)
+    except zstandard.ZstdError as error:
+        raise DamagedSeries(f"The stored points cannot be read: {error}") from error

@@ -1,20 +1,21 @@
 """Takes points into the series store, inside the caller's transaction."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.ids import new_id
 from app.metrics import repository
-from app.metrics.charts import direction_of
-from app.metrics.series import CHUNK_POINTS, AttemptColumns, Columns, append, pack, unpack
-from app.metrics.series import visible_points as shown
-from app.metrics.summaries import SeriesSummary, summarise
-from app.models import MetricChunk, MetricSeries
+from app.metrics.columns import Columns, to_milliseconds, unpack
+from app.metrics.growth import Grown, SeriesState, Todo, amend, grow, redo
+from app.metrics.series import AttemptColumns
+from app.models import MetricChunk
 
-_SUMMARY = ("count", "non_finite", "last", "last_step", "best", "best_step", "min", "max")
+# Series whose older points are read at once; and how many points of them.
+_SERIES_AT_ONCE = 200
+_POINTS_AT_ONCE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,86 +31,36 @@ class MetricPoint:
 async def ingest(
     session: AsyncSession, run_id: UUID, attempt: int, points: Iterable[MetricPoint]
 ) -> int:
-    """Appends points to the run's series and brings their summaries up to date.
+    """As `ingest_columns`, for points one by one."""
+    return await ingest_columns(session, run_id, attempt, columns_by_key(points))
 
-    Returns how many were stored. Costs a few queries however many keys there are; the points of
-    a series are read again only when a step comes out of order or a new attempt goes back.
+
+async def ingest_columns(
+    session: AsyncSession, run_id: UUID, attempt: int, columns: Mapping[str, Columns]
+) -> int:
+    """Appends points, by key, to the run's series and brings their summaries up to date.
+
+    Returns how many were stored. Costs a few statements however many keys there are. Points that
+    were stored before are read again only near steps that come late or again, and as a whole when
+    a new attempt goes back. Times are kept to the millisecond.
     """
-    columns = _columns_by_key(points)
-    if not columns:
+    given = {key: points for key, points in columns.items() if len(points)}
+    if not given:
         return 0
     await repository.begin_append(session, run_id)
-    known = {
-        series.key: series
-        for series in await repository.find_series(session, [run_id], list(columns))
-    }
-    newest = await repository.newest_chunks(session, [series.id for series in known.values()])
-    known |= {key: _new_series(session, run_id, key) for key in columns if key not in known}
-    await session.flush()
-    for key, new in columns.items():
-        series = known[key]
-        before = _summary(series)
-        _store(session, series, newest.get(series.id), attempt, new)
-        await _summarise(session, series, before, attempt, new)
-    return sum(len(new) for new in columns.values())
+    states = await repository.states_of(session, run_id, list(given))
+    grown = await asyncio.to_thread(_grow, states, attempt, given)
+    await repository.add_chunks(session, [chunk for each in grown for chunk in each.chunks])
+    await _finish(session, grown)
+    await repository.save_states(session, [each.state for each in grown])
+    return sum(len(points) for points in given.values())
 
 
-def _columns_by_key(points: Iterable[MetricPoint]) -> dict[str, Columns]:
+def columns_by_key(points: Iterable[MetricPoint]) -> dict[str, Columns]:
     rows: dict[str, list[tuple[int, float, float]]] = {}
     for point in points:
         rows.setdefault(point.key, []).append((point.step, point.value, point.time))
     return {key: Columns.of(triples) for key, triples in rows.items()}
-
-
-def _new_series(session: AsyncSession, run_id: UUID, key: str) -> MetricSeries:
-    series = MetricSeries(
-        id=new_id(), run_id=run_id, key=key, count=0, stored_count=0, non_finite=0
-    )
-    session.add(series)
-    return series
-
-
-def _store(
-    session: AsyncSession,
-    series: MetricSeries,
-    newest: MetricChunk | None,
-    attempt: int,
-    new: Columns,
-) -> None:
-    is_open = newest is not None and newest.attempt == attempt and newest.n < CHUNK_POINTS
-    tail = unpack(newest.payload) if newest is not None and is_open else None
-    seq = -1 if newest is None else newest.seq - is_open
-    first_index = series.stored_count - (0 if tail is None else len(tail))
-    for part in append(tail, new):
-        seq += 1
-        chunk = newest if newest is not None and newest.seq == seq else None
-        if chunk is None:
-            chunk = MetricChunk(series_id=series.id, seq=seq, attempt=attempt)
-            session.add(chunk)
-        chunk.first_index, chunk.n = first_index, len(part)
-        chunk.first_step, chunk.last_step = int(part.steps.min()), int(part.steps.max())
-        chunk.payload = pack(part)
-        first_index += len(part)
-    series.stored_count += len(new)
-
-
-async def _summarise(
-    session: AsyncSession,
-    series: MetricSeries,
-    before: SeriesSummary,
-    attempt: int,
-    new: Columns,
-) -> None:
-    direction = direction_of(series.key)
-    if before.continues(new):
-        summary = before.extend(new, direction=direction)
-    else:
-        await session.flush()
-        chunks = (await repository.chunks_of(session, [(series.id, 0)])).get(series.id, [])
-        summary = summarise(shown(columns_of(chunks)).columns, direction=direction)
-    for name, value in asdict(summary).items():
-        setattr(series, name, value)
-    series.newest_attempt = max(attempt, series.newest_attempt or 1)
 
 
 def columns_of(chunks: Sequence[MetricChunk]) -> list[AttemptColumns]:
@@ -117,5 +68,65 @@ def columns_of(chunks: Sequence[MetricChunk]) -> list[AttemptColumns]:
     return [AttemptColumns(chunk.attempt, unpack(chunk.payload)) for chunk in chunks]
 
 
-def _summary(series: MetricSeries) -> SeriesSummary:
-    return SeriesSummary(**{name: getattr(series, name) for name in _SUMMARY})
+def _grow(
+    states: Mapping[str, SeriesState], attempt: int, given: Mapping[str, Columns]
+) -> list[Grown]:
+    return [
+        grow(
+            states[key],
+            attempt,
+            Columns(points.steps, points.values, to_milliseconds(points.times), points.excess),
+        )
+        for key, points in given.items()
+    ]
+
+
+async def _finish(session: AsyncSession, grown: Sequence[Grown]) -> None:
+    """Sums up what the new points alone do not tell."""
+    late = [each for each in grown if each.todo is Todo.AMEND]
+    whole = [each.state for each in grown if each.todo is Todo.REDO]
+    for start in range(0, len(late), _SERIES_AT_ONCE):
+        some = late[start : start + _SERIES_AT_ONCE]
+        near = await repository.chunks_near(session, [_place(each) for each in some])
+        whole += await asyncio.to_thread(_amend, some, near)
+    for states in _of_few_points(whole):
+        chunks = await repository.chunks_of(session, [(state.id, 0) for state in states])
+        await asyncio.to_thread(_redo, states, chunks)
+
+
+def _place(grown: Grown) -> repository.Place:
+    """Where the older points lie that the new ones may replace."""
+    state, steps = grown.state, grown.new.steps
+    sealed = state.chunk_count - len(grown.chunks)
+    return repository.Place(
+        state.id, sealed, state.newest_attempt, int(steps.min()), int(steps.max())
+    )
+
+
+def _amend(late: Sequence[Grown], near: Mapping[int, Sequence[MetricChunk]]) -> list[SeriesState]:
+    """Amends what can be; returns the rest."""
+    left = []
+    for each in late:
+        chunks = columns_of(near.get(each.state.id, ()))
+        if not amend(each, [chunk.columns for chunk in chunks]):
+            left.append(each.state)
+    return left
+
+
+def _redo(states: Sequence[SeriesState], chunks: Mapping[int, Sequence[MetricChunk]]) -> None:
+    for state in states:
+        redo(state, columns_of(chunks.get(state.id, ())))
+
+
+def _of_few_points(states: Sequence[SeriesState]) -> Iterator[list[SeriesState]]:
+    """Groups that are read together, so that thousands of long series do not fill the memory."""
+    group: list[SeriesState] = []
+    count = 0
+    for state in states:
+        if group and (len(group) == _SERIES_AT_ONCE or count > _POINTS_AT_ONCE):
+            yield group
+            group, count = [], 0
+        group.append(state)
+        count += state.stored_count
+    if group:
+        yield group

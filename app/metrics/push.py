@@ -1,129 +1,226 @@
-"""Pushed points: reads a body in any of its shapes into points. Pure.
+"""Pushed points: reads a body in any of its shapes into columns by key. Pure.
 
 Shapes: `{"points": [{key, step, value, time?}]}`, columns `{"step": [...], "<key>": [...]}` with
 an optional `time`, or one JSON object a line (NDJSON): a point, or a row `{step, time?, <key>…}`.
+Numbers are looked at column by column: one at a time only where a column holds anything else.
 """
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+import orjson
+
 from app.errors import Invalid, Problem
-from app.metrics.ingest import MetricPoint
+from app.metrics.columns import Columns, Floats, Steps, exact_values
 
 MAX_POINTS = 100_000
 MAX_KEYS = 5_000
-_MAX_KEY = 500
-_MAX_STEP = 2**53
+MAX_KEY = 500
+_LARGEST_STEP = 2**63
+_LARGEST = sys.float_info.max
 # Unix seconds; all of it can be shown as a date in any zone.
 _END_OF_TIME = 2**35
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _STEP, _TIME, _POINTS, _KEY, _VALUE = "step", "time", "points", "key", "value"
+_NO_VALUE = object()
+_NUMBERS = frozenset({int, float})
+_WHOLE = frozenset({int})
 
 
-def read_points(body: bytes, *, is_lines: bool, received_at: float) -> list[MetricPoint]:
-    """All points of a body; `received_at` (Unix seconds) is the time of those that have none.
+def read_columns(body: bytes, *, is_lines: bool, received_at: float) -> dict[str, Columns]:
+    """All points of a body by key; `received_at` (Unix seconds) is the time of those with none.
 
-    Raises `Invalid`, naming the place of the first wrong value; nothing is taken then.
+    Whole numbers of 64 bits are kept exactly. Raises `Invalid`, naming the place of the first
+    wrong value; nothing is taken then.
     """
-    points: list[MetricPoint] = []
-    keys: set[str] = set()
-    for point in _all(body, is_lines, received_at):
-        points.append(point)
-        keys.add(point.key)
-        if len(points) > MAX_POINTS:
-            raise _too_many(f"{MAX_POINTS:,} points")
-        if len(keys) > MAX_KEYS:
-            raise _too_many(f"{MAX_KEYS:,} keys")
-    return points
+    table = _lines(body) if is_lines else _whole(body)
+    if sum(len(column.values) for column in table.columns.values()) > MAX_POINTS:
+        raise _too_many(f"{MAX_POINTS:,} points")
+    if len(table.columns) > MAX_KEYS:
+        raise _too_many(f"{MAX_KEYS:,} keys")
+    steps = _steps(table.steps, table.place)
+    times = _times(table.times, table.place, received_at, len(steps))
+    found: dict[str, Columns] = {}
+    for key, column in table.columns.items():
+        points = _points(column, steps, times, table.place, check_key(key))
+        if len(points):
+            found[key] = points
+    return found
 
 
-def _all(body: bytes, is_lines: bool, received_at: float) -> Iterator[MetricPoint]:
-    if is_lines:
-        for number, line in enumerate(body.splitlines(), 1):
-            if line.strip():
-                yield from _line(_load(line, f"line {number}"), f"line {number}", received_at)
-        return
+def check_key(key: Any, place: str = _KEY) -> str:
+    """The key of a metric: any text of 1 to 500 characters that a database keeps."""
+    is_text = isinstance(key, str) and 0 < len(key) <= MAX_KEY
+    if not is_text or "\0" in key or any("\ud800" <= sign <= "\udfff" for sign in key):
+        raise _wrong(place, "key", f"a key is text of 1 to {MAX_KEY} characters")
+    return str(key)
+
+
+@dataclass(slots=True)
+class _Column:
+    """Values of one key. `rows` says where the step and time of each are; empty: one a row."""
+
+    values: list[Any] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """`place(row, name)` says where a value stood in the body."""
+
+    steps: list[Any]
+    times: list[Any]
+    columns: dict[str, _Column]
+    place: Callable[[int, str], str]
+
+
+def _lines(body: bytes) -> _Table:
+    numbers: list[int] = []
+    table = _Table([], [], {}, lambda row, name: f"line {numbers[row] if numbers else 1}.{name}")
+    for number, line in enumerate(body.splitlines(), 1):
+        if line.strip():
+            numbers.append(number)
+            _add_row(table, _load(line, f"line {number}"))
+    return table
+
+
+def _whole(body: bytes) -> _Table:
     whole = _load(body, "body")
-    if isinstance(whole.get(_POINTS), list):
-        for index, item in enumerate(whole[_POINTS]):
-            yield _point(item, f"points.{index}", received_at)
-    else:
-        yield from _columns(whole, received_at)
+    points = whole.get(_POINTS)
+    if not isinstance(points, list):
+        return _columns(whole)
+    table = _Table([], [], {}, lambda row, name: f"points.{row}.{_part(name)}")
+    for index, item in enumerate(points):
+        if not isinstance(item, dict):
+            raise _wrong(f"points.{index}", "type", "give an object {key, step, value, time?}")
+        _add_point(table, item)
+    return table
+
+
+def _part(name: str) -> str:
+    """Where a value of the key `name` stands in a point."""
+    return name if name in (_STEP, _TIME, _KEY) else _VALUE
+
+
+def _columns(whole: dict[str, Any]) -> _Table:
+    steps = whole.pop(_STEP, None)
+    if not isinstance(steps, list):
+        message = 'give {"points": [...]}, or columns with a list named "step"'
+        raise _wrong("body", "shape", message)
+    times = _column_of(whole.pop(_TIME), _TIME, len(steps)) if _TIME in whole else []
+    columns = {
+        name: _Column(_column_of(values, name, len(steps))) for name, values in whole.items()
+    }
+    return _Table(steps, times, columns, lambda row, name: f"{name}.{row}")
+
+
+def _column_of(values: Any, name: str, length: int) -> list[Any]:
+    if not isinstance(values, list) or len(values) != length:
+        raise _wrong(name[:MAX_KEY], "length", f"give a list of {length} values, like step")
+    return values
 
 
 def _load(text: bytes, place: str) -> dict[str, Any]:
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise _wrong(place, "json", f"this is no JSON: {error}") from None
+        value = orjson.loads(text)
+    except ValueError:
+        value = _load_leniently(text, place)
     if not isinstance(value, dict):
         raise _wrong(place, "json", "give an object")
     return value
 
 
-def _line(row: dict[str, Any], place: str, received_at: float) -> Iterator[MetricPoint]:
+def _load_leniently(text: bytes, place: str) -> Any:
+    """As Python itself writes it: with bare NaN and Infinity."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _wrong(place, "json", f"this is no JSON: {error}") from None
+
+
+def _add_row(table: _Table, row: dict[str, Any]) -> None:
     if _KEY in row and _VALUE in row:
-        yield _point(row, place, received_at)
+        _add_point(table, row)
         return
-    step, time = _step(row.get(_STEP), place), _time(row.get(_TIME), place, received_at)
+    place = len(table.steps)
+    table.steps.append(row.pop(_STEP, None))
+    table.times.append(row.pop(_TIME, None))
     for key, value in row.items():
-        if key not in (_STEP, _TIME) and value is not None:
-            yield MetricPoint(_key(key, place), step, _value(value, f"{place}.{key}"), time)
+        _add(table, key, place, value)
 
 
-def _point(item: Any, place: str, received_at: float) -> MetricPoint:
-    if not isinstance(item, dict):
-        raise _wrong(place, "type", "give an object {key, step, value, time?}")
-    return MetricPoint(
-        key=_key(item.get(_KEY), f"{place}.key"),
-        step=_step(item.get(_STEP), place),
-        value=_value(item.get(_VALUE), f"{place}.value"),
-        time=_time(item.get(_TIME), place, received_at),
-    )
+def _add_point(table: _Table, item: dict[str, Any]) -> None:
+    place, key = len(table.steps), item.get(_KEY)
+    table.steps.append(item.get(_STEP))
+    table.times.append(item.get(_TIME))
+    value = item.get(_VALUE)
+    # Rows and columns may have gaps; a point has a value.
+    value = _NO_VALUE if value is None else value
+    _add(table, check_key(key, table.place(place, _KEY)), place, value)
 
 
-def _columns(whole: dict[str, Any], received_at: float) -> Iterator[MetricPoint]:
-    steps = whole.get(_STEP)
-    if not isinstance(steps, list):
-        message = 'give {"points": [...]}, or columns with a list named "step"'
-        raise _wrong("body", "shape", message)
-    places = [_step(step, f"step.{index}") for index, step in enumerate(steps)]
-    given = _column(whole, _TIME, len(steps)) if _TIME in whole else [None] * len(steps)
-    times = [_time(time, f"time.{i}", received_at) for i, time in enumerate(given)]
-    for name in whole.keys() - {_STEP, _TIME}:
-        key = _key(name, "key")
-        yield from _one_column(key, places, times, _column(whole, name, len(steps)))
+def _add(table: _Table, key: str, place: int, value: Any) -> None:
+    column = table.columns.get(key)
+    if column is None:
+        column = table.columns[key] = _Column()
+    column.values.append(value)
+    column.rows.append(place)
 
 
-def _one_column(
-    key: str, steps: list[int], times: list[float], values: Iterable[Any]
-) -> Iterator[MetricPoint]:
-    for index, value in enumerate(values):
-        if value is not None:
-            yield MetricPoint(key, steps[index], _value(value, f"{key}.{index}"), times[index])
+def _points(
+    column: _Column, steps: Steps, times: Floats, place: Callable[[int, str], str], key: str
+) -> Columns:
+    values, excess, kept = _values(column, place, key)
+    rows: Any = np.array(column.rows) if column.rows else slice(None)
+    points = Columns(steps[rows], values, times[rows], excess)
+    return points if kept is None else points.take(kept)
 
 
-def _column(whole: dict[str, Any], name: str, length: int) -> list[Any]:
-    column = whole[name]
-    if not isinstance(column, list) or len(column) != length:
-        raise _wrong(name[:_MAX_KEY], "length", f"give a list of {length} values, like step")
-    return column
+def _values(
+    column: _Column, place: Callable[[int, str], str], key: str
+) -> tuple[Floats, Steps | None, npt.NDArray[np.bool_] | None]:
+    """Values, their excess, and which of them are there; None: all."""
+    values, kept = column.values, None
+    if not set(map(type, values)) <= _NUMBERS:
+        kept = np.array([value is not None for value in values], dtype=np.bool_)
+        values = [
+            0 if value is None else _value(value, place(column.rows[i] if column.rows else i, key))
+            for i, value in enumerate(values)
+        ]
+    try:
+        return *exact_values(values), kept
+    except OverflowError:
+        large = next(i for i, value in enumerate(values) if abs(value) > _LARGEST)
+        where = place(column.rows[large] if column.rows else large, key)
+        raise _wrong(where, "value", "this number is too large") from None
 
 
-def _key(key: Any, place: str) -> str:
-    if not isinstance(key, str) or not 0 < len(key) <= _MAX_KEY or not key.isprintable():
-        raise _wrong(place, "key", f"a key has 1 to {_MAX_KEY} printable characters")
-    return key
+def _steps(steps: Sequence[Any], place: Callable[[int, str], str]) -> Steps:
+    if not set(map(type, steps)) <= _WHOLE:
+        steps = [_step(step, place(row, _STEP)) for row, step in enumerate(steps)]
+    try:
+        return np.array(steps, dtype=np.int64)
+    except OverflowError:
+        large = next(row for row, step in enumerate(steps) if not _fits(step))
+        raise _wrong_step(place(large, _STEP)) from None
 
 
 def _step(step: Any, place: str) -> int:
     is_number = isinstance(step, int | float) and not isinstance(step, bool)
-    if not is_number or step != step or abs(step) > _MAX_STEP or step != int(step):
-        raise _wrong(f"{place}.step", "step", "a step is a whole number within ±2^53")
+    if not is_number or not math.isfinite(step) or step != int(step) or not _fits(int(step)):
+        raise _wrong_step(place)
     return int(step)
+
+
+def _fits(step: int) -> bool:
+    return -_LARGEST_STEP <= step < _LARGEST_STEP
 
 
 def _value(value: Any, place: str) -> float:
@@ -131,10 +228,20 @@ def _value(value: Any, place: str) -> float:
         return _SPECIAL[value]
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _wrong(place, "value", 'a value is a number, "NaN", "Infinity" or "-Infinity"')
-    try:
-        return float(value)
-    except OverflowError:
-        raise _wrong(place, "value", "this number is too large") from None
+    return value
+
+
+def _times(
+    times: Sequence[Any], place: Callable[[int, str], str], received_at: float, count: int
+) -> Floats:
+    given = set(map(type, times))
+    if given <= {type(None)}:
+        return np.full(count, received_at)
+    if given <= _NUMBERS:
+        seconds = np.array([float(_cut(time)) for time in times])
+        if np.all((seconds >= 0) & (seconds < _END_OF_TIME)):
+            return seconds
+    return np.array([_time(time, place(row, _TIME), received_at) for row, time in enumerate(times)])
 
 
 def _time(time: Any, place: str, received_at: float) -> float:
@@ -143,8 +250,13 @@ def _time(time: Any, place: str, received_at: float) -> float:
     seconds = _seconds(time)
     if seconds is None or not 0 <= seconds < _END_OF_TIME:
         message = "a time is RFC 3339 with its zone, or Unix seconds, from 1970 to 3058"
-        raise _wrong(f"{place}.time", "time", message)
+        raise _wrong(place, "time", message)
     return float(seconds)
+
+
+def _cut(time: float) -> float:
+    """A time that a float64 can hold, wrong if it was."""
+    return min(time, _END_OF_TIME)
 
 
 def _seconds(time: Any) -> int | float | None:
@@ -157,9 +269,15 @@ def _seconds(time: Any) -> int | float | None:
         return None
 
 
+def _wrong_step(place: str) -> Invalid:
+    return _wrong(place, "step", "a step is a whole number of 64 bits")
+
+
 def _too_many(limit: str) -> Invalid:
     return _wrong("body", "too_many", f"at most {limit} a call; send it in parts")
 
 
 def _wrong(field: str, rule: str, message: str) -> Invalid:
-    return Invalid(f"{field}: {message}; no point was stored", [Problem(field, rule, message)])
+    # Whatever names the field may be as strange as what was sent.
+    name = field.encode(errors="replace").decode()
+    return Invalid(f"{name}: {message}; no point was stored", [Problem(name, rule, message)])

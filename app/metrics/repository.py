@@ -1,85 +1,200 @@
 """Queries on metric series, their chunks, and evaluations made while training."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import asdict
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import and_, func, or_, select, update
+from sqlalchemy import and_, bindparam, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import undefer
 
-from app.models import MetricChunk, MetricSeries, Run, TrainingEvaluation
+from app.interned import batches, execute_many, numbers_of, table_of
+from app.metrics.growth import Chunk, SeriesState
+from app.metrics.summaries import SeriesSummary
+from app.models import MetricChunk, MetricKey, MetricSeries, Run, TrainingEvaluation
 
-# SQLite takes 32,766 parameters in a statement; stay well below.
-_BATCH = 5_000
+# Alternatives in one condition: SQLite nests them, at most 1,000 deep.
+_PLACES = 200
+_SUMMARY = ("count", "non_finite", "last", "last_step", "best", "best_step", "min", "max")
+_STORED = (
+    "stored_count",
+    "newest_attempt",
+    "first_step",
+    "chunk_count",
+    "tail_attempt",
+    "tail_count",
+    "tail",
+)
+
+
+class Place(NamedTuple):
+    """Where sealed points lie: of an attempt, between two steps, in the first `chunks` chunks."""
+
+    series_id: int
+    chunks: int
+    attempt: int
+    first_step: int
+    last_step: int
 
 
 async def begin_append(session: AsyncSession, run_id: UUID) -> None:
     """Counts the append, and with it lets one writer at a time add to a run's series."""
     counted = update(Run).where(Run.id == run_id)
-    await session.execute(counted.values(metrics_revision=Run.metrics_revision + 1))
+    await session.execute(
+        counted.values(metrics_revision=Run.metrics_revision + 1),
+        execution_options={"synchronize_session": False},
+    )
+
+
+async def states_of(
+    session: AsyncSession, run_id: UUID, keys: Sequence[str]
+) -> dict[str, SeriesState]:
+    """The run's series of these keys; those that are missing are made, without points."""
+    found = await _find_states(session, run_id, keys)
+    missing = [key for key in keys if key not in found]
+    if missing:
+        ids = await numbers_of(session, MetricKey, missing)
+        rows = [_empty(run_id, key_id) for key_id in ids.values()]
+        await execute_many(session, insert(table_of(MetricSeries)), rows)
+        found |= await _find_states(session, run_id, missing)
+    return found
+
+
+async def save_states(session: AsyncSession, states: Sequence[SeriesState]) -> None:
+    """Writes what `states_of` gave, changed, in one statement."""
+    table = table_of(MetricSeries)
+    values: dict[str, Any] = {name: bindparam(name) for name in (*_SUMMARY, *_STORED)}
+    change = update(table).where(table.c.id == bindparam("series_id")).values(values)
+    rows = [
+        asdict(state.summary)
+        | {name: getattr(state, name) for name in _STORED}
+        | {"series_id": state.id}
+        for state in states
+    ]
+    await execute_many(session, change, rows)
+
+
+async def add_chunks(session: AsyncSession, chunks: Sequence[Chunk]) -> None:
+    await execute_many(session, insert(table_of(MetricChunk)), [asdict(chunk) for chunk in chunks])
 
 
 async def find_series(
-    session: AsyncSession, run_ids: Sequence[UUID], keys: Sequence[str]
+    session: AsyncSession, run_ids: Sequence[UUID], keys: Sequence[str], *, has_tail: bool = False
 ) -> list[MetricSeries]:
-    """The series of the given keys in the given runs, in no order."""
+    """The series of the given keys in the given runs, in no order; `has_tail`: with their tails."""
     found: list[MetricSeries] = []
-    for start in range(0, len(keys), _BATCH):
-        query = select(MetricSeries).where(
-            MetricSeries.run_id.in_(run_ids), MetricSeries.key.in_(keys[start : start + _BATCH])
+    for some in batches(keys):
+        query = (
+            select(MetricSeries)
+            .join(MetricSeries.metric_key)
+            .where(MetricSeries.run_id.in_(run_ids), MetricKey.name.in_(some))
         )
+        if has_tail:
+            # Of a series that this session has seen, too.
+            query = query.options(undefer(MetricSeries.tail))
+            query = query.execution_options(populate_existing=True)
         found.extend(await session.scalars(query))
     return found
 
 
-async def count_series(session: AsyncSession, run_id: UUID) -> int:
-    query = select(func.count()).select_from(MetricSeries).where(MetricSeries.run_id == run_id)
-    return int(await session.scalar(query) or 0)
+async def count_keys(session: AsyncSession, run_id: UUID, keys: Sequence[str]) -> tuple[int, int]:
+    """How many series a run has, and how many of them are of these keys."""
+    of_run = select(func.count()).select_from(MetricSeries).where(MetricSeries.run_id == run_id)
+    count = int(await session.scalar(of_run) or 0)
+    known = 0
+    for some in batches(keys):
+        query = of_run.join(MetricSeries.metric_key).where(MetricKey.name.in_(some))
+        known += int(await session.scalar(query) or 0)
+    return count, known
 
 
 async def list_series(session: AsyncSession, run_id: UUID) -> Sequence[MetricSeries]:
     """All series of a run by key."""
-    query = select(MetricSeries).where(MetricSeries.run_id == run_id).order_by(MetricSeries.key)
+    query = (
+        select(MetricSeries)
+        .join(MetricSeries.metric_key)
+        .where(MetricSeries.run_id == run_id)
+        .order_by(MetricKey.name)
+    )
     return (await session.scalars(query)).all()
 
 
-async def newest_chunks(
-    session: AsyncSession, series_ids: Sequence[UUID]
-) -> dict[UUID, MetricChunk]:
-    """The chunk with the highest number of each series."""
-    found: dict[UUID, MetricChunk] = {}
-    for start in range(0, len(series_ids), _BATCH):
-        newest = (
-            select(MetricChunk.series_id, func.max(MetricChunk.seq).label("seq"))
-            .where(MetricChunk.series_id.in_(series_ids[start : start + _BATCH]))
-            .group_by(MetricChunk.series_id)
-            .subquery()
-        )
-        query = select(MetricChunk).join(
-            newest,
-            and_(MetricChunk.series_id == newest.c.series_id, MetricChunk.seq == newest.c.seq),
-        )
-        found |= {chunk.series_id: chunk for chunk in await session.scalars(query)}
-    return found
-
-
 async def chunks_of(
-    session: AsyncSession, after: Sequence[tuple[UUID, int]]
-) -> dict[UUID, list[MetricChunk]]:
+    session: AsyncSession, after: Sequence[tuple[int, int]]
+) -> dict[int, list[MetricChunk]]:
     """Chunks in order, by series, that hold points at or after a stored index: (series, index)."""
-    if not after:
-        return {}
+    found: dict[int, list[MetricChunk]] = {}
     whole = [series_id for series_id, index in after if index == 0]
-    wanted = [MetricChunk.series_id.in_(whole)] + [
+    for some in batches(whole):
+        await _collect(session, found, MetricChunk.series_id.in_(some))
+    parts = [
         and_(MetricChunk.series_id == series_id, MetricChunk.first_index + MetricChunk.n > index)
         for series_id, index in after
         if index > 0
     ]
-    query = select(MetricChunk).where(or_(*wanted)).order_by(MetricChunk.series_id, MetricChunk.seq)
-    found: dict[UUID, list[MetricChunk]] = {}
-    for chunk in await session.scalars(query):
-        found.setdefault(chunk.series_id, []).append(chunk)
+    for start in range(0, len(parts), _PLACES):
+        await _collect(session, found, or_(*parts[start : start + _PLACES]))
     return found
+
+
+async def chunks_near(
+    session: AsyncSession, places: Sequence[Place]
+) -> dict[int, list[MetricChunk]]:
+    """Chunks in order, by series, with points at those places; at most 200 places."""
+    found: dict[int, list[MetricChunk]] = {}
+    wanted = [
+        and_(
+            MetricChunk.series_id == place.series_id,
+            MetricChunk.seq < place.chunks,
+            MetricChunk.attempt == place.attempt,
+            MetricChunk.last_step >= place.first_step,
+            MetricChunk.first_step <= place.last_step,
+        )
+        for place in places
+        if place.chunks
+    ]
+    if wanted:
+        await _collect(session, found, or_(*wanted))
+    return found
+
+
+async def _collect(
+    session: AsyncSession, found: dict[int, list[MetricChunk]], condition: Any
+) -> None:
+    query = select(MetricChunk).where(condition)
+    for chunk in await session.scalars(query.order_by(MetricChunk.series_id, MetricChunk.seq)):
+        found.setdefault(chunk.series_id, []).append(chunk)
+
+
+async def _find_states(
+    session: AsyncSession, run_id: UUID, keys: Sequence[str]
+) -> dict[str, SeriesState]:
+    series = table_of(MetricSeries).c
+    names = (*_SUMMARY, *_STORED)
+    found: dict[str, SeriesState] = {}
+    for some in batches(keys):
+        query = (
+            select(series.id, MetricKey.name, *(series[name] for name in names))
+            .join(MetricKey, MetricKey.id == series.key_id)
+            .where(series.run_id == run_id, MetricKey.name.in_(some))
+        )
+        for series_id, key, *values in await session.execute(query):
+            summary = SeriesSummary(*values[: len(_SUMMARY)])
+            found[key] = SeriesState(series_id, key, summary, *values[len(_SUMMARY) :])
+    return found
+
+
+def _empty(run_id: UUID, key_id: int) -> dict[str, Any]:
+    counts = ("count", "non_finite", "stored_count", "chunk_count", "tail_count")
+    row: dict[str, Any] = dict.fromkeys(counts, 0)
+    return row | {
+        "run_id": run_id,
+        "key_id": key_id,
+        "newest_attempt": 1,
+        "tail_attempt": 1,
+        "tail": b"",
+    }
 
 
 async def find_newest_evaluation(session: AsyncSession, run_id: UUID) -> TrainingEvaluation | None:

@@ -1,11 +1,10 @@
-"""A metric series: chunks to store, points to show, and the door to the rest of its parts.
+"""A metric series: the points to show, and the door to the rest of its parts.
 
-A series is stored as chunks of at most `CHUNK_POINTS` points of one attempt, in the order in
-which they were logged. Nothing stored is ever changed by a later attempt: what is shown is
-decided on reading, by `visible_points`.
+Nothing stored is ever changed by a later attempt: what is shown is decided on reading, by
+`visible_points`. How a series is stored is said in `app/metrics/growth.py`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,25 +24,15 @@ __all__ = [
     "SeriesSummary",
     "Steps",
     "VisiblePoints",
-    "append",
     "downsample",
     "pack",
+    "sorted_unique",
     "summarise",
     "unpack",
     "visible_points",
 ]
 
 CHUNK_POINTS = 512
-
-
-def append(tail: Columns | None, new: Columns) -> Iterator[Columns]:
-    """Chunks that hold `tail`, the unsealed newest chunk, and then `new`.
-
-    The first replaces `tail`. Each but the last is full, that is sealed; the last may be full too.
-    """
-    columns = new if tail is None else tail.then(new)
-    for start in range(0, len(columns), CHUNK_POINTS):
-        yield columns.take(slice(start, start + CHUNK_POINTS))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +64,7 @@ def visible_points(chunks: Iterable[AttemptColumns]) -> VisiblePoints:
     shown: list[tuple[int, Columns]] = []
     cutoff: int | None = None
     for attempt in sorted(by_attempt, reverse=True):
-        columns = _sorted_unique(Columns.concatenate(by_attempt[attempt]))
+        columns = sorted_unique(Columns.concatenate(by_attempt[attempt]))
         first_step = int(columns.steps[0])
         if cutoff is not None:
             columns = columns.take(columns.steps < cutoff)
@@ -89,7 +78,10 @@ def visible_points(chunks: Iterable[AttemptColumns]) -> VisiblePoints:
     )
 
 
-def _sorted_unique(columns: Columns) -> Columns:
+def sorted_unique(columns: Columns) -> Columns:
+    """Sorted by step, one point a step: the last one logged there."""
+    if np.all(columns.steps[1:] > columns.steps[:-1]):
+        return columns
     ordered = columns.take(np.argsort(columns.steps, kind="stable"))
     is_last = np.ones(len(ordered), dtype=np.bool_)
     is_last[:-1] = ordered.steps[1:] != ordered.steps[:-1]

@@ -1,8 +1,8 @@
 """Metric series for charts and tables: whole, thinned, or only what is new since a cursor."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -14,12 +14,14 @@ from app.audit.service import Target
 from app.errors import Invalid, Problem
 from app.metrics import repository
 from app.metrics.charts import HERO_KEY
-from app.metrics.ingest import MetricPoint, columns_of, ingest
+from app.metrics.ingest import MetricPoint, columns_of, ingest, ingest_columns
 from app.metrics.repository import SolveCount
 from app.metrics.series import (
     MIN_DOWNSAMPLED_POINTS,
+    AttemptColumns,
     Columns,
     downsample,
+    unpack,
     visible_points,
 )
 from app.metrics.summaries import SeriesSummary
@@ -70,7 +72,7 @@ class SeriesView:
 class _Cursor:
     """Where a reader stands in one series: stored points, newest attempt, last step shown."""
 
-    series_id: str
+    series_id: int
     stored_count: int
     attempt: int
     last_step: int
@@ -99,7 +101,7 @@ async def list_solve_counts(
 async def list_cursors(session: AsyncSession, run: Run) -> dict[str, str]:
     """For each key of a run the cursor of a reader who has all its points; see `read_series`."""
     return {
-        row.key: str(_Cursor(str(row.id), row.stored_count, row.newest_attempt, row.last_step or 0))
+        row.key: str(_Cursor(row.id, row.stored_count, row.newest_attempt, row.last_step or 0))
         for row in await repository.list_series(session, run.id)
     }
 
@@ -108,7 +110,7 @@ async def push(
     session: AsyncSession,
     run: Run,
     attempt: int,
-    points: Sequence[MetricPoint],
+    columns: Mapping[str, Columns],
     *,
     actor: Actor,
 ) -> int:
@@ -117,14 +119,12 @@ async def push(
     The audit log keeps the first push of a day to a run by one token, not each one.
     """
     await repository.begin_append(session, run.id)
-    keys = list({point.key for point in points})
-    known = await repository.find_series(session, [run.id], keys)
-    count = await repository.count_series(session, run.id) + len(keys) - len(known)
-    if len(known) < len(keys) and count > MAX_KEYS:
+    count, known = await repository.count_keys(session, run.id, list(columns))
+    if known < len(columns) and count + len(columns) - known > MAX_KEYS:
         raise _invalid("key", f"a run has at most {MAX_KEYS:,} keys; no point was stored")
     target = Target("run", run.slug, run.project_id)
     await audit.record_daily(session, actor, Action.RUN_PUSH, target)
-    return await ingest(session, run.id, attempt, points)
+    return await ingest_columns(session, run.id, attempt, columns)
 
 
 async def read_series(
@@ -164,9 +164,9 @@ async def load_series(
         raise _invalid("x", f"x is one of {', '.join(X_AXES)}")
     if len(runs) * len(keys) > MAX_SERIES:
         raise _invalid("key", f"at most {MAX_SERIES} series at once")
-    found = await repository.find_series(session, [run.id for run in runs], keys)
+    found = await repository.find_series(session, [run.id for run in runs], keys, has_tail=True)
     cursors = {cursor.series_id: cursor for cursor in map(_parse_cursor, since)}
-    news = [row for row in found if _is_news(row, cursors.get(str(row.id)))]
+    news = [row for row in found if _is_news(row, cursors.get(row.id))]
     fresh = await _new_points(session, news, cursors)
     whole = [row for row in news if row.id not in fresh]
     if max_stored is not None:
@@ -183,8 +183,8 @@ class LoadedSeries:
     keys: Sequence[str]
     x: str
     rows: Sequence[MetricSeries]
-    fresh: dict[UUID, Columns]
-    chunks: dict[UUID, list[MetricChunk]]
+    fresh: dict[int, Columns]
+    chunks: dict[int, list[MetricChunk]]
 
     def views(self, max_points: int) -> list[SeriesView]:
         """What `read_series` gives. Takes seconds for millions of points: call it in a thread."""
@@ -204,7 +204,7 @@ class LoadedSeries:
     def _columns(self, row: MetricSeries) -> Columns:
         if row.id in self.fresh:
             return self.fresh[row.id]
-        return visible_points(columns_of(self.chunks.get(row.id, []))).columns
+        return visible_points([*columns_of(self.chunks.get(row.id, [])), *_tail(row)]).columns
 
 
 def _limit_points(rows: Sequence[MetricSeries], limit: int) -> None:
@@ -215,8 +215,8 @@ def _limit_points(rows: Sequence[MetricSeries], limit: int) -> None:
 
 
 async def _new_points(
-    session: AsyncSession, rows: Sequence[MetricSeries], cursors: dict[str, _Cursor]
-) -> dict[UUID, Columns]:
+    session: AsyncSession, rows: Sequence[MetricSeries], cursors: dict[int, _Cursor]
+) -> dict[int, Columns]:
     """The points after the readers' cursors, for the series where these may just be appended.
 
     Not where a newer attempt hides older points or a step came out of order: what is shown
@@ -225,30 +225,40 @@ async def _new_points(
     places = {
         row.id: cursor
         for row in rows
-        if (cursor := cursors.get(str(row.id))) and cursor.attempt == row.newest_attempt
+        if (cursor := cursors.get(row.id)) and cursor.attempt == row.newest_attempt
     }
     chunks = await repository.chunks_of(
         session, [(series_id, cursor.stored_count) for series_id, cursor in places.items()]
     )
-    return await asyncio.to_thread(_continuing, places, chunks)
+    appended = [(row, places[row.id]) for row in rows if row.id in places]
+    return await asyncio.to_thread(_continuing, appended, chunks)
 
 
 def _continuing(
-    places: dict[UUID, _Cursor], chunks: dict[UUID, list[MetricChunk]]
-) -> dict[UUID, Columns]:
-    found: dict[UUID, Columns] = {}
-    for series_id, cursor in places.items():
-        columns = _after(chunks.get(series_id, []), cursor.stored_count)
-        if SeriesSummary(last_step=cursor.last_step).continues(columns):
-            found[series_id] = columns
+    places: Sequence[tuple[MetricSeries, _Cursor]], chunks: dict[int, list[MetricChunk]]
+) -> dict[int, Columns]:
+    found: dict[int, Columns] = {}
+    for row, cursor in places:
+        columns = _after(row, chunks.get(row.id, []), cursor.stored_count)
+        if columns is not None and SeriesSummary(last_step=cursor.last_step).continues(columns):
+            found[row.id] = columns
     return found
 
 
-def _after(chunks: list[MetricChunk], index: int) -> Columns:
-    columns = Columns.of([])
-    for chunk, part in zip(chunks, columns_of(chunks), strict=True):
-        columns = columns.then(part.columns.take(slice(max(0, index - chunk.first_index), None)))
-    return columns
+def _after(row: MetricSeries, chunks: list[MetricChunk], index: int) -> Columns | None:
+    """The points from the stored index on, as they were stored; None: some of an older attempt."""
+    parts = [*columns_of(chunks), *_tail(row)]
+    if any(part.attempt != row.newest_attempt for part in parts):
+        return None
+    firsts = [*(chunk.first_index for chunk in chunks), row.stored_count - row.tail_count]
+    return Columns.concatenate(
+        part.columns.take(slice(max(0, index - first), None))
+        for part, first in zip(parts, firsts, strict=False)
+    )
+
+
+def _tail(row: MetricSeries) -> list[AttemptColumns]:
+    return [AttemptColumns(row.tail_attempt, unpack(row.tail))] if row.tail_count else []
 
 
 def _view(series: MetricSeries, columns: Columns, is_new: bool, max_points: int) -> SeriesView:
@@ -256,7 +266,7 @@ def _view(series: MetricSeries, columns: Columns, is_new: bool, max_points: int)
         columns.steps, columns.values, max_points=max(max_points, MIN_DOWNSAMPLED_POINTS)
     )
     last_step = int(columns.steps[-1])
-    place = _Cursor(str(series.id), series.stored_count, series.newest_attempt, last_step)
+    place = _Cursor(series.id, series.stored_count, series.newest_attempt, last_step)
     return SeriesView(
         run="",
         key=series.key,
@@ -272,7 +282,7 @@ def _placed(view: SeriesView, run: Run, x: str) -> SeriesView:
     columns = view.columns
     if x == "relative":
         origin = (run.started_at or run.created_at).timestamp()
-        columns = Columns(columns.steps, columns.values, columns.times - origin)
+        columns = replace(columns, times=columns.times - origin)
     return SeriesView(
         run.slug, view.key, view.attempt, columns, view.is_new, view.is_sampled, view.cursor
     )
@@ -285,7 +295,7 @@ def _is_news(series: MetricSeries, cursor: _Cursor | None) -> bool:
 def _parse_cursor(text: str) -> _Cursor:
     try:
         series_id, stored, attempt, last_step = text.split(":")
-        cursor = _Cursor(str(UUID(series_id)), int(stored), int(attempt), int(last_step))
+        cursor = _Cursor(int(series_id), int(stored), int(attempt), int(last_step))
         if 0 <= cursor.stored_count < _LARGEST_COUNT:
             return cursor
     except ValueError:

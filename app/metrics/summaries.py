@@ -53,6 +53,7 @@ class SeriesSummary:
 
     def merge(self, other: "SeriesSummary", *, direction: Direction) -> "SeriesSummary":
         """The summary of both, which share no step."""
+        # At the same step, `other` was logged later.
         parts = sorted((self, other), key=_end)
         best = _best_of(parts, direction)
         return SeriesSummary(
@@ -65,6 +66,11 @@ class SeriesSummary:
             min=min(_present([self.min, other.min]), default=None),
             max=max(_present([self.max, other.max]), default=None),
         )
+
+    def without(self, lost: "SeriesSummary") -> "SeriesSummary":
+        """The summary when points were replaced, none of which had made another of its parts."""
+        count, non_finite = self.count - lost.count, self.non_finite - lost.non_finite
+        return replace(self, count=count, non_finite=non_finite)
 
 
 def summarise(points: Columns, *, direction: Direction) -> SeriesSummary:

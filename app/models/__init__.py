@@ -4,8 +4,16 @@ from app.models.base import Base
 from app.models.cluster import Cluster, ClusterKind, ClusterStatus, Worker
 from app.models.code import CodeChunk, CodeUpload
 from app.models.log import LogChunk, LogStream
-from app.models.metric import MetricChunk, MetricSeries, TrainingEvaluation
-from app.models.project import Config, ConfigValue, Experiment, Project, ProjectMember, Role
+from app.models.metric import MetricChunk, MetricKey, MetricSeries, TrainingEvaluation
+from app.models.project import (
+    Config,
+    ConfigKey,
+    ConfigValue,
+    Experiment,
+    Project,
+    ProjectMember,
+    Role,
+)
 from app.models.run import (
     Attempt,
     AttemptStatus,
@@ -15,6 +23,9 @@ from app.models.run import (
     Run,
     RunOrigin,
     RunStatus,
+    RunTag,
+    SavedView,
+    TrackingEntry,
 )
 from app.models.security import AllowedHost, AuditEntry, AuditOutcome, Secret, ShareLink
 from app.models.sweep import Sweep, SweepKind
@@ -42,6 +53,7 @@ __all__ = [
     "CodeChunk",
     "CodeUpload",
     "Config",
+    "ConfigKey",
     "ConfigValue",
     "DesiredStatus",
     "Event",
@@ -52,6 +64,7 @@ __all__ = [
     "LogChunk",
     "LogStream",
     "MetricChunk",
+    "MetricKey",
     "MetricSeries",
     "Project",
     "ProjectMember",
@@ -59,12 +72,15 @@ __all__ = [
     "Run",
     "RunOrigin",
     "RunStatus",
+    "RunTag",
+    "SavedView",
     "Secret",
     "ShareLink",
     "SignInFailure",
     "SignInLink",
     "Sweep",
     "SweepKind",
+    "TrackingEntry",
     "TrainingEvaluation",
     "User",
     "UserSession",

@@ -5,7 +5,17 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import JSON, DateTime, Dialect, Enum, MetaData, String, TypeDecorator
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    DateTime,
+    Dialect,
+    Enum,
+    Integer,
+    MetaData,
+    String,
+    TypeDecorator,
+)
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from app.ids import new_id
@@ -46,6 +56,10 @@ class Base(DeclarativeBase):
         list[str]: JSON,
         list[dict[str, Any]]: JSON,
     }
+
+
+RowNumber = BigInteger().with_variant(Integer(), "sqlite")
+"""A primary key that counts: for tables with very many small rows, and what refers to them."""
 
 
 class IdMixin:

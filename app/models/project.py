@@ -5,10 +5,10 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from app.models.base import Base, IdMixin, text_enum
+from app.models.base import Base, IdMixin, RowNumber, text_enum
 
 
 class Role(StrEnum):
@@ -86,16 +86,42 @@ class Config(IdMixin, Base):
     base_version: Mapped[int | None]
 
 
+class ConfigKey(Base):
+    """The name of a config value, kept once."""
+
+    __tablename__ = "config_key"
+
+    id: Mapped[int] = mapped_column(RowNumber, primary_key=True)
+    name: Mapped[str] = mapped_column(String(300), unique=True)
+
+
 class ConfigValue(Base):
-    """One config value of a run, for filter, sort and difference."""
+    """One config value of a run, for filter, sort and difference.
+
+    `text` is empty where `number` says all of it: of numbers that a float64 holds exactly.
+    """
 
     __tablename__ = "config_value"
     __table_args__ = (
-        Index("ix_config_value_key_number", "key", "number"),
-        Index("ix_config_value_key_text", "key", "text"),
+        UniqueConstraint("run_id", "key_id"),
+        Index(
+            "ix_config_value_key_id_number",
+            "key_id",
+            "number",
+            sqlite_where=text("number IS NOT NULL"),
+            postgresql_where=text("number IS NOT NULL"),
+        ),
+        Index(
+            "ix_config_value_key_id_text",
+            "key_id",
+            "text",
+            sqlite_where=text("text <> ''"),
+            postgresql_where=text("text <> ''"),
+        ),
     )
 
-    run_id: Mapped[UUID] = mapped_column(ForeignKey("run.id"), primary_key=True)
-    key: Mapped[str] = mapped_column(String(300), primary_key=True)
+    id: Mapped[int] = mapped_column(RowNumber, primary_key=True)
+    run_id: Mapped[UUID] = mapped_column(ForeignKey("run.id"))
+    key_id: Mapped[int] = mapped_column(ForeignKey("config_key.id"))
     number: Mapped[float | None]
     text: Mapped[str] = mapped_column(String(500))

@@ -69,6 +69,11 @@ class Run(IdMixin, LeaseMixin, Base):
         Index("ix_run_project_id_id", "project_id", "id"),
         Index("ix_run_cluster_id_status", "cluster_id", "status"),
         Index("uq_run_sweep_id_sweep_number", "sweep_id", "sweep_number", unique=True),
+        # For the table of runs, sorted by these.
+        Index("ix_run_name", "name"),
+        Index("ix_run_started_at", "started_at"),
+        Index("ix_run_ended_at", "ended_at"),
+        Index("ix_run_status", "status"),
     )
 
     slug: Mapped[str] = mapped_column(String(32), unique=True)
@@ -104,6 +109,39 @@ class Run(IdMixin, LeaseMixin, Base):
     attempts: Mapped[list["Attempt"]] = relationship(
         lazy="raise", order_by="Attempt.number", viewonly=True
     )
+
+
+class RunTag(Base):
+    """A tag of a run once more, for filters; `Run.tags` keeps their order."""
+
+    __tablename__ = "run_tag"
+
+    tag: Mapped[str] = mapped_column(String(200), primary_key=True)
+    run_id: Mapped[UUID] = mapped_column(ForeignKey("run.id"), primary_key=True, index=True)
+
+
+class TrackingEntry(Base):
+    """A param or a tag that an MLflow client set on a run, letter for letter."""
+
+    __tablename__ = "tracking_entry"
+
+    run_id: Mapped[UUID] = mapped_column(ForeignKey("run.id"), primary_key=True)
+    kind: Mapped[str] = mapped_column(String(8), primary_key=True)
+    key: Mapped[str] = mapped_column(String(500), primary_key=True)
+    value: Mapped[str] = mapped_column(Text)
+
+
+class SavedView(IdMixin, Base):
+    """A table of runs that somebody named: `query` is the query string of its page."""
+
+    __tablename__ = "saved_view"
+    __table_args__ = (UniqueConstraint("user_id", "name"),)
+
+    slug: Mapped[str] = mapped_column(String(32), unique=True)
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("user.id"))
+    name: Mapped[str] = mapped_column(String(200))
+    query: Mapped[str] = mapped_column(Text)
+    created_at: Mapped[datetime]
 
 
 class Attempt(IdMixin, Base):

@@ -104,6 +104,7 @@ class ApiToken(IdMixin, Base):
 
     It can do what its user can, up to `scope`, in one project if `project_id` is set. A token
     without a user was made on the service's own machine, and is bound by its scope alone.
+    With a `run_id` it may only log to that run, as its attempt `attempt_number`.
     """
 
     __tablename__ = "api_token"
@@ -115,6 +116,8 @@ class ApiToken(IdMixin, Base):
     scope: Mapped[str] = mapped_column(String(32))
     user_id: Mapped[UUID | None] = mapped_column(ForeignKey("user.id"), index=True)
     project_id: Mapped[UUID | None] = mapped_column(ForeignKey("project.id"))
+    run_id: Mapped[UUID | None] = mapped_column(ForeignKey("run.id"), index=True)
+    attempt_number: Mapped[int | None]
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime | None]
     last_used_at: Mapped[datetime | None]

@@ -238,15 +238,18 @@ def _is_value(recipe: Recipe, path: str) -> bool:
 def flatten(values: Mapping[str, Any]) -> Iterator[tuple[str, float | None, str]]:
     """(dotted key, number, text) of each value, as `config_value` rows hold them; keys once.
 
-    A bool counts as 0 or 1; a value that is no number has number None. Nested mappings become
-    dotted keys. Keys are cut at 300 characters and texts at 500.
+    A bool counts as 0 or 1; a value that is no number has number None. A number that a float64
+    holds exactly has no text. Nested mappings become dotted keys. Keys are cut at 300 characters
+    and texts at 500.
     """
     seen: set[str] = set()
     for key, value in _leaves(values, ""):
         cut = key[:_KEY_LENGTH]
         if cut not in seen:
             seen.add(cut)
-            yield cut, _number(value), _text(value)[:_FLAT_TEXT_LENGTH]
+            number = _number(value)
+            is_all = number is not None and not isinstance(value, bool) and number == value
+            yield cut, number, "" if is_all else _text(value)[:_FLAT_TEXT_LENGTH]
 
 
 def _leaves(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:

@@ -5,20 +5,24 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, literal, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, case, func, insert, literal, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import selectinload
 
+from app.interned import execute_many, numbers_of, table_of
 from app.models import (
     Cluster,
     Config,
+    ConfigKey,
     ConfigValue,
     DesiredStatus,
     Event,
     Experiment,
+    MetricKey,
     MetricSeries,
     Run,
     RunStatus,
+    RunTag,
     Sweep,
 )
 
@@ -42,6 +46,31 @@ class Waiting:
 
     run_id: UUID
     sweep_limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What filters look at of a run: (key, number, text) of each config value, and its tags."""
+
+    run_id: UUID
+    values: Sequence[tuple[str, float | None, str]]
+    tags: Sequence[str]
+
+
+async def add_facts(session: AsyncSession, facts: Sequence[Facts]) -> None:
+    """What filters look at: config values and tags of new runs, in a few statements."""
+    keys = {key for each in facts for key, _, _ in each.values}
+    numbers = await numbers_of(session, ConfigKey, sorted(keys))
+    values = [
+        {"run_id": each.run_id, "key_id": numbers[key], "number": number, "text": text}
+        for each in facts
+        for key, number, text in each.values
+    ]
+    await execute_many(session, insert(table_of(ConfigValue)), values)
+    tags = [
+        {"run_id": each.run_id, "tag": tag} for each in facts for tag in dict.fromkeys(each.tags)
+    ]
+    await execute_many(session, insert(table_of(RunTag)), tags)
 
 
 async def find_by_slug(session: AsyncSession, slug: str) -> Run | None:
@@ -106,7 +135,11 @@ async def summaries_of(
     session: AsyncSession, run_ids: Sequence[UUID], keys: Sequence[str]
 ) -> dict[UUID, dict[str, MetricSeries]]:
     """The summaries of some keys of some runs, in one query."""
-    query = select(MetricSeries).where(MetricSeries.run_id.in_(run_ids), MetricSeries.key.in_(keys))
+    query = (
+        select(MetricSeries)
+        .join(MetricSeries.metric_key)
+        .where(MetricSeries.run_id.in_(run_ids), MetricKey.name.in_(keys))
+    )
     found: dict[UUID, dict[str, MetricSeries]] = {}
     for series in await session.scalars(query):
         found.setdefault(series.run_id, {})[series.key] = series

@@ -1,6 +1,6 @@
 """The rows that making and changing runs leave: the run, its config values, events, audit."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,10 +13,11 @@ from app.audit.service import Target
 from app.clock import utcnow
 from app.experiments import service as experiments
 from app.ids import new_id, new_slug
-from app.models import Config, ConfigValue, DesiredStatus, Event, Experiment, Run, RunStatus
+from app.models import Config, DesiredStatus, Event, Experiment, Run, RunStatus
 from app.models import RunOrigin as Origin
 from app.names import checked_name
 from app.recipes import service as recipes
+from app.runs.repository import Facts
 
 
 def new_run(
@@ -47,12 +48,9 @@ def new_run(
     )
 
 
-def values_of(run: Run, config: Config) -> Iterable[ConfigValue]:
+def facts_of(run: Run, config: Config) -> Facts:
     """For filter, sort and difference."""
-    return (
-        ConfigValue(run_id=run.id, key=key, number=number, text=text)
-        for key, number, text in recipes.flatten(config.values)
-    )
+    return Facts(run.id, list(recipes.flatten(config.values)), run.tags)
 
 
 def note(run: Run, *, actor: Actor, kind: str, at: datetime) -> Event:

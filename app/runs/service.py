@@ -398,7 +398,7 @@ def _check_cluster(cluster: Cluster, config: Config) -> None:
 async def _store(session: AsyncSession, run: Run, config: Config, actor: Actor) -> Run:
     session.add(run)
     await session.flush()
-    session.add_all(rows.values_of(run, config))
+    await repository.add_facts(session, [rows.facts_of(run, config)])
     session.add(created(run, at=run.created_at, actor=actor.name))
     rows.record(session, actor, Action.RUN_CREATE, run)
     await session.flush()

@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.models import Attempt, ConfigValue, LogStream, Project, Run, Secret
+from app.models import Attempt, ConfigKey, ConfigValue, LogStream, Project, Run, Secret
 from app.runs.states import ATTEMPT_ENDED
 from app.secrets.vault import RETIRED
 
@@ -78,7 +78,8 @@ async def references(session: AsyncSession, project_id: UUID, key: str) -> list[
     query = (
         select(ConfigValue.text, func.count(Run.config_id.distinct()))
         .join(Run, Run.id == ConfigValue.run_id)
-        .where(Run.project_id == project_id, ConfigValue.key == key, ConfigValue.text != "")
+        .join(ConfigKey, ConfigKey.id == ConfigValue.key_id)
+        .where(Run.project_id == project_id, ConfigKey.name == key, ConfigValue.text != "")
         .group_by(ConfigValue.text)
     )
     return [(row[0], row[1]) for row in await session.execute(query)]

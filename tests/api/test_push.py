@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from app.errors import Invalid
 from app.metrics import push
-from app.metrics.ingest import MetricPoint
-from app.metrics.push import read_points
+from app.metrics.columns import Columns
+from app.metrics.push import read_columns
 
 SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 VALUES = st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(list(SPECIAL)))
-STEPS = st.integers(-(2**53), 2**53)
+STEPS = st.integers(-(2**63), 2**63 - 1)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: (
@@ -25,9 +25,9 @@ JSON = st.recursive(
 )
 
 
-def read(body: bytes, *, is_lines: bool) -> list[MetricPoint] | Invalid:
+def read(body: bytes, *, is_lines: bool) -> dict[str, Columns] | Invalid:
     try:
-        return read_points(body, is_lines=is_lines, received_at=5.0)
+        return read_columns(body, is_lines=is_lines, received_at=5.0)
     except Invalid as error:
         return error
 
@@ -38,13 +38,13 @@ def test_nonsense_is_refused_in_words(body: Any, is_lines: bool) -> None:
     if isinstance(found, Invalid):
         assert found.problems[0].message
     else:
-        assert all(point.key and isinstance(point.step, int) for point in found)
+        assert all(key and len(points) for key, points in found.items())
 
 
 @given(st.binary(max_size=60), st.booleans())
 def test_noise_is_no_crash(body: bytes, is_lines: bool) -> None:
     found = read(body, is_lines=is_lines)
-    assert isinstance(found, Invalid) or all(point.time >= 0 for point in found)
+    assert isinstance(found, Invalid) or all((each.times >= 0).all() for each in found.values())
 
 
 @given(st.lists(st.tuples(STEPS, VALUES), max_size=8))
@@ -58,9 +58,12 @@ def test_all_shapes_say_the_same(rows: list[tuple[int, Any]]) -> None:
         (json.dumps(columns), False),
         (lines, True),
     ):
-        found = read_points(text.encode(), is_lines=is_lines, received_at=5.0)
-        assert [(p.step, repr(p.value)) for p in found] == [(s, repr(float(v))) for s, v in wanted]
-        assert {(p.key, p.time) for p in found} <= {("a", 5.0)}
+        found = read_columns(text.encode(), is_lines=is_lines, received_at=5.0)
+        read_back = found.get("a", Columns.of([]))
+        assert read_back.steps.tolist() == [step for step, _ in wanted]
+        assert list(map(repr, read_back.values.tolist())) == [repr(float(v)) for _, v in wanted]
+        assert found.keys() <= {"a"}
+        assert set(read_back.times.tolist()) <= {5.0}
 
 
 @pytest.mark.parametrize(
@@ -83,26 +86,26 @@ def test_all_shapes_say_the_same(rows: list[tuple[int, Any]]) -> None:
 def test_times_that_cannot_be_shown(time: Any) -> None:
     body = json.dumps({"points": [{"key": "a", "step": 1, "value": 1, "time": time}]}).encode()
     with pytest.raises(Invalid, match="time"):
-        read_points(body, is_lines=False, received_at=0.0)
+        read_columns(body, is_lines=False, received_at=0.0)
 
 
 @pytest.mark.parametrize("time", [0, 1.5, 2**35 - 1, "1970-01-01T00:00:00Z"])
 def test_times_at_the_edge(time: Any) -> None:
     body = json.dumps({"points": [{"key": "a", "step": 1, "value": 1, "time": time}]}).encode()
-    [point] = read_points(body, is_lines=False, received_at=5.0)
-    assert point.time == (0 if isinstance(time, str) else time)
+    times = read_columns(body, is_lines=False, received_at=5.0)["a"].times
+    assert times.tolist() == [0 if isinstance(time, str) else time]
 
 
 def test_too_many_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(push, "MAX_KEYS", 2)
     rows = {"step": [1], "a": [1], "b": [1]}
-    assert len(read_points(json.dumps(rows).encode(), is_lines=False, received_at=0.0)) == 2
+    assert len(read_columns(json.dumps(rows).encode(), is_lines=False, received_at=0.0)) == 2
     with pytest.raises(Invalid, match="at most 2 keys"):
-        read_points(json.dumps(rows | {"c": [1]}).encode(), is_lines=False, received_at=0.0)
+        read_columns(json.dumps(rows | {"c": [1]}).encode(), is_lines=False, received_at=0.0)
 
 
 def test_too_many_points(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(push, "MAX_POINTS", 2)
     body = json.dumps({"step": [1, 2, 3], "a": [1, 2, 3]}).encode()
     with pytest.raises(Invalid, match="at most 2"):
-        read_points(body, is_lines=False, received_at=0.0)
+        read_columns(body, is_lines=False, received_at=0.0)

@@ -5,10 +5,11 @@ import struct
 
 import numpy as np
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.metrics.columns import Columns, DamagedSeries, pack, unpack
+from app.metrics.columns import Columns, DamagedSeries, pack, to_milliseconds, unpack
 
 FLOATS = st.floats() | st.integers(0, 2**64 - 1).map(
     lambda bits: struct.unpack("<d", struct.pack("<Q", bits))[0]
@@ -46,3 +47,37 @@ def test_a_step_beyond_64_bits_is_refused() -> None:
 def test_damage_is_noticed(payload: bytes) -> None:
     with pytest.raises(DamagedSeries):
         unpack(payload)
+
+
+def test_whole_numbers_of_64_bits_are_exact() -> None:
+    numbers = [2**53 + 1, 2**63 - 1, -(2**63), 2**64 - 1, 7, 0.5, math.inf]
+    columns = unpack(pack(Columns.of((i, number, 0.0) for i, number in enumerate(numbers))))
+
+    assert columns.numbers() == numbers
+    assert math.isnan(
+        unpack(pack(Columns.of([(1, math.nan, 0.0), (2, 2**60 + 1, 0)]))).numbers()[0]
+    )
+    assert columns.take(np.array([1, 4])).numbers() == [2**63 - 1, 7]
+    assert columns.then(Columns.of([(9, 1.0, 0.0)])).numbers()[:2] == [2**53 + 1, 2**63 - 1]
+
+
+def test_whole_numbers_beyond_are_the_nearest_float() -> None:
+    assert Columns.of([(1, 10**60 + 1, 0.0)]).numbers() == [1e60]
+
+
+def test_what_was_written_before_is_still_read() -> None:
+    deltas, values, times = np.array([3, 2, 0]), np.array([0.5, 1.0, 2.0]), np.array([7.0, 8, 9])
+    raw = deltas.astype("<i8").tobytes() + values.tobytes() + times.tobytes()
+    columns = unpack(zstandard.ZstdCompressor().compress(raw))
+
+    assert columns.steps.tolist() == [3, 5, 5]
+    assert columns.values.tolist() == [0.5, 1.0, 2.0]
+    assert columns.times.tolist() == [7.0, 8.0, 9.0]
+
+
+def test_ten_bytes_a_point_of_noise() -> None:
+    noise = np.random.default_rng(1)
+    times = 1.76e9 + np.cumsum(noise.uniform(0.01, 2.0, 512))
+    columns = Columns(np.arange(512), noise.normal(size=512), to_milliseconds(times))
+
+    assert len(pack(columns)) < 512 * 10

@@ -1,16 +1,12 @@
-"""Chunks to store and points to show, against a plain model in dictionaries."""
+"""Points to show, against a plain model in dictionaries."""
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.metrics.series import (
-    CHUNK_POINTS,
     AttemptColumns,
     Columns,
-    append,
-    pack,
-    unpack,
     visible_points,
 )
 
@@ -29,24 +25,6 @@ def shown(*chunks: AttemptColumns) -> list[tuple[int, float, int]]:
             strict=True,
         )
     )
-
-
-@given(st.lists(st.integers(0, 1_300), max_size=6))
-def test_appending_rewrites_the_tail_and_seals_full_chunks(sizes: list[int]) -> None:
-    stored: list[bytes] = []
-    total = 0
-    for size in sizes:
-        new = columns(*((total + i, float(i)) for i in range(size)))
-        total += size
-        tail = unpack(stored[-1]) if stored else None
-        is_open = tail is not None and len(tail) < CHUNK_POINTS
-        if is_open:
-            stored.pop()
-        stored += [pack(part) for part in append(tail if is_open else None, new)]
-
-    parts = [unpack(payload) for payload in stored]
-    assert [step for part in parts for step in part.steps.tolist()] == list(range(total))
-    assert all(len(part) == CHUNK_POINTS for part in parts[:-1])
 
 
 def test_a_newer_attempt_wins_from_its_first_step_on() -> None:

@@ -121,7 +121,7 @@ async def test_a_long_series_is_thinned_and_says_so(database: Database) -> None:
     assert view.columns.steps[[0, -1]].tolist() == [0, 4_999]
 
 
-@pytest.mark.parametrize("cursor", ["", "x", "1:2:3:4", "a:b:c:d"])
+@pytest.mark.parametrize("cursor", ["", "x", "1:2:3", "a:b:c:d", "1:-2:3:4"])
 async def test_a_strange_cursor_is_refused(sqlite_database: Database, cursor: str) -> None:
     run = await a_run(sqlite_database)
     with pytest.raises(Invalid, match="cursor"):

@@ -195,9 +195,10 @@ def test_whatever_is_typed_is_a_value_or_an_error(field: Field, typed: str) -> N
 
 
 def test_config_values_become_rows() -> None:
-    values = {"a": 1, "b": {"c": True, "d": "x" * 600}, "e": 10**400, "f": None}
+    values = {"a": 1, "b": {"c": True, "d": "x" * 600}, "e": 10**400, "f": None, "g": 2**53 + 1}
     rows = {key: (number, text) for key, number, text in service.flatten(values)}
-    assert rows["a"] == (1.0, "1")
+    assert rows["a"] == (1.0, "")
+    assert rows["g"] == (2.0**53, str(2**53 + 1))
     assert rows["b.c"] == (1.0, "true")
     assert rows["b.d"] == (None, "x" * 500)
     assert rows["e"][0] is None

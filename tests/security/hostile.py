@@ -23,7 +23,7 @@ _KEPT_NAMES = {"slug", "recipe", "scope", "submission_id", "base_model", "sessio
 _KEPT_ENDINGS = ("_hash", "_token", "_id", "_digest", "digest", "_key", "ciphertext")
 # The statuses of requests under an idempotency key are no text of people; nor is Ray's address.
 _KEPT_TABLES = {"idempotency_key", "worker", "alembic_version"}
-_KEPT_COLUMNS = {"metric_series.key", "cluster.address"}
+_KEPT_COLUMNS = {"metric_key.name", "config_key.name", "cluster.address"}
 # Parts of JSON that code looks up.
 _KEPT_PARTS = {"kind", "class", "since"}
 

@@ -1,0 +1,64 @@
+"""Names that rows refer to by number: metric keys and config keys, each kept once."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+from sqlalchemy import Table, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.models import ConfigKey, MetricKey
+
+# SQLite takes 32,766 parameters in a statement; stay well below.
+BATCH = 5_000
+T = TypeVar("T")
+
+
+async def numbers_of(
+    session: AsyncSession, model: type[MetricKey | ConfigKey], names: Sequence[str]
+) -> dict[str, int]:
+    """The number of each name; new names are added, in the caller's transaction."""
+    found = await find_numbers(session, model, names)
+    # In order, so that two writers do not wait for each other.
+    missing = sorted(set(names) - found.keys())
+    if missing:
+        make = postgresql.insert if is_postgres(session) else sqlite.insert
+        rows = [{"name": name} for name in missing]
+        await execute_many(session, make(table_of(model)).on_conflict_do_nothing(), rows)
+        found |= await find_numbers(session, model, missing)
+    return found
+
+
+async def find_numbers(
+    session: AsyncSession, model: type[MetricKey | ConfigKey], names: Sequence[str]
+) -> dict[str, int]:
+    """The numbers of those names that are known."""
+    found: dict[str, int] = {}
+    for some in batches(names):
+        rows = await session.execute(select(model.name, model.id).where(model.name.in_(some)))
+        found |= {row[0]: row[1] for row in rows}
+    return found
+
+
+async def execute_many(
+    session: AsyncSession, statement: Any, rows: Sequence[dict[str, Any]]
+) -> None:
+    """Many rows by one statement, past the session's objects."""
+    if rows:
+        connection = await session.connection()
+        await connection.execute(statement, rows)
+
+
+def table_of(model: type) -> Table:
+    table: Table = model.__table__  # type: ignore[attr-defined]
+    return table
+
+
+def is_postgres(session: AsyncSession) -> bool:
+    return session.get_bind().dialect.name == "postgresql"
+
+
+def batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Pieces that a statement takes as its parameters."""
+    for start in range(0, len(items), BATCH):
+        yield items[start : start + BATCH]
