@@ -1,6 +1,7 @@
 """Names that rows refer to by number: metric keys and config keys, each kept once."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from sqlalchemy import Table, select
@@ -47,6 +48,32 @@ async def execute_many(
     if rows:
         connection = await session.connection()
         await connection.execute(statement, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class PlainStatement:
+    """A statement for rows of plain numbers and bytes, which go to the driver as they are.
+
+    `names` are the columns of its rows. Several times as fast where there are thousands.
+    """
+
+    statement: Any
+    names: tuple[str, ...]
+    _compiled: dict[str, tuple[str, list[int]]] = field(default_factory=dict)
+
+    async def execute(self, session: AsyncSession, rows: Sequence[tuple[Any, ...]]) -> None:
+        if not rows:
+            return
+        connection = await session.connection()
+        dialect = connection.dialect
+        if dialect.name not in self._compiled:
+            compiled = self.statement.compile(dialect=dialect, column_keys=list(self.names))
+            places = [self.names.index(name) for name in compiled.positiontup]
+            self._compiled[dialect.name] = str(compiled), places
+        sql, places = self._compiled[dialect.name]
+        if places != list(range(len(self.names))):
+            rows = [tuple(row[place] for place in places) for row in rows]
+        await connection.exec_driver_sql(sql, list(rows))
 
 
 def table_of(model: type) -> Table:

@@ -11,12 +11,10 @@ from app.api.deps import Reading, RunReader, RunWriter, Store, Writing
 from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
 from app.clock import utcnow
-from app.errors import Conflict
 from app.metrics import service
 from app.metrics.push import read_columns
 from app.metrics.schemas import AcceptedAnswer, MetricAnswer, SeriesListAnswer
 from app.runs import service as runs
-from app.secrets import service as secrets
 
 router = APIRouter(tags=["metrics"], route_class=JsonRoute)
 
@@ -102,11 +100,6 @@ async def push_metrics(
     )
     # In a thread: reading a large body would hold up all other requests.
     columns = await asyncio.to_thread(read)
-    run = await runs.get(session, run_id)
-    if run.deleted_at is not None:
-        raise Conflict(f"run {run.slug} is deleted: restore it before pushing to it")
-    # One text: thousands of keys are looked through at once.
-    await secrets.refuse_values(session, [run.project_id], {"key": "\n".join(columns)})
-    attempt = run.attempts[-1].number if run.attempts else 1
-    accepted = await service.push(session, run, attempt, columns, actor=caller.actor)
+    place = await runs.get_for_push(session, run_id)
+    accepted = await service.push(session, place, columns, actor=caller.actor)
     return AcceptedAnswer(accepted=accepted)

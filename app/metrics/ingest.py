@@ -36,19 +36,25 @@ async def ingest(
 
 
 async def ingest_columns(
-    session: AsyncSession, run_id: UUID, attempt: int, columns: Mapping[str, Columns]
+    session: AsyncSession,
+    run_id: UUID,
+    attempt: int,
+    columns: Mapping[str, Columns],
+    *,
+    admit: repository.Admit | None = None,
 ) -> int:
     """Appends points, by key, to the run's series and brings their summaries up to date.
 
     Returns how many were stored. Costs a few statements however many keys there are. Points that
     were stored before are read again only near steps that come late or again, and as a whole when
-    a new attempt goes back. Times are kept to the millisecond.
+    a new attempt goes back. Times are kept to the millisecond. `admit` is asked before the
+    run gets new keys.
     """
     given = {key: points for key, points in columns.items() if len(points)}
     if not given:
         return 0
     await repository.begin_append(session, run_id)
-    states = await repository.states_of(session, run_id, list(given))
+    states = await repository.states_of(session, run_id, list(given), admit=admit)
     grown = await asyncio.to_thread(_grow, states, attempt, given)
     await repository.add_chunks(session, [chunk for each in grown for chunk in each.chunks])
     await _finish(session, grown)

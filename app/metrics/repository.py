@@ -1,7 +1,7 @@
 """Queries on metric series, their chunks, and evaluations made while training."""
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Awaitable, Callable, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -9,7 +9,7 @@ from sqlalchemy import and_, bindparam, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import undefer
 
-from app.interned import batches, execute_many, numbers_of, table_of
+from app.interned import PlainStatement, batches, execute_many, numbers_of, table_of
 from app.metrics.growth import Chunk, SeriesState
 from app.metrics.summaries import SeriesSummary
 from app.models import MetricChunk, MetricKey, MetricSeries, Run, TrainingEvaluation
@@ -17,6 +17,7 @@ from app.models import MetricChunk, MetricKey, MetricSeries, Run, TrainingEvalua
 # Alternatives in one condition: SQLite nests them, at most 1,000 deep.
 _PLACES = 200
 _SUMMARY = ("count", "non_finite", "last", "last_step", "best", "best_step", "min", "max")
+_CHUNK = ("series_id", "seq", "attempt", "first_index", "first_step", "last_step", "n", "payload")
 _STORED = (
     "stored_count",
     "newest_attempt",
@@ -26,6 +27,18 @@ _STORED = (
     "tail_count",
     "tail",
 )
+_summary_values, _stored_values = attrgetter(*_SUMMARY), attrgetter(*_STORED)
+_chunk_values = attrgetter(*_CHUNK)
+_SERIES = table_of(MetricSeries)
+_CHANGED: dict[str, Any] = {name: bindparam(name) for name in (*_SUMMARY, *_STORED)}
+_SAVE = PlainStatement(
+    update(_SERIES).where(_SERIES.c.id == bindparam("series_id")).values(_CHANGED),
+    (*_SUMMARY, *_STORED, "series_id"),
+)
+_ADD = PlainStatement(insert(table_of(MetricChunk)), _CHUNK)
+
+
+Admit = Callable[[Sequence[str], int], Awaitable[None]]
 
 
 class Place(NamedTuple):
@@ -48,12 +61,17 @@ async def begin_append(session: AsyncSession, run_id: UUID) -> None:
 
 
 async def states_of(
-    session: AsyncSession, run_id: UUID, keys: Sequence[str]
+    session: AsyncSession, run_id: UUID, keys: Sequence[str], *, admit: Admit | None = None
 ) -> dict[str, SeriesState]:
-    """The run's series of these keys; those that are missing are made, without points."""
+    """The run's series of these keys; those that are missing are made, without points.
+
+    `admit` is given the missing keys, and how many the run has already; it may refuse them.
+    """
     found = await _find_states(session, run_id, keys)
     missing = [key for key in keys if key not in found]
     if missing:
+        if admit is not None:
+            await admit(missing, await _count(session, run_id))
         ids = await numbers_of(session, MetricKey, missing)
         rows = [_empty(run_id, key_id) for key_id in ids.values()]
         await execute_many(session, insert(table_of(MetricSeries)), rows)
@@ -63,20 +81,12 @@ async def states_of(
 
 async def save_states(session: AsyncSession, states: Sequence[SeriesState]) -> None:
     """Writes what `states_of` gave, changed, in one statement."""
-    table = table_of(MetricSeries)
-    values: dict[str, Any] = {name: bindparam(name) for name in (*_SUMMARY, *_STORED)}
-    change = update(table).where(table.c.id == bindparam("series_id")).values(values)
-    rows = [
-        asdict(state.summary)
-        | {name: getattr(state, name) for name in _STORED}
-        | {"series_id": state.id}
-        for state in states
-    ]
-    await execute_many(session, change, rows)
+    rows = [(*_summary_values(state.summary), *_stored_values(state), state.id) for state in states]
+    await _SAVE.execute(session, rows)
 
 
 async def add_chunks(session: AsyncSession, chunks: Sequence[Chunk]) -> None:
-    await execute_many(session, insert(table_of(MetricChunk)), [asdict(chunk) for chunk in chunks])
+    await _ADD.execute(session, [_chunk_values(chunk) for chunk in chunks])
 
 
 async def find_series(
@@ -96,17 +106,6 @@ async def find_series(
             query = query.execution_options(populate_existing=True)
         found.extend(await session.scalars(query))
     return found
-
-
-async def count_keys(session: AsyncSession, run_id: UUID, keys: Sequence[str]) -> tuple[int, int]:
-    """How many series a run has, and how many of them are of these keys."""
-    of_run = select(func.count()).select_from(MetricSeries).where(MetricSeries.run_id == run_id)
-    count = int(await session.scalar(of_run) or 0)
-    known = 0
-    for some in batches(keys):
-        query = of_run.join(MetricSeries.metric_key).where(MetricKey.name.in_(some))
-        known += int(await session.scalar(query) or 0)
-    return count, known
 
 
 async def list_series(session: AsyncSession, run_id: UUID) -> Sequence[MetricSeries]:
@@ -157,6 +156,11 @@ async def chunks_near(
     if wanted:
         await _collect(session, found, or_(*wanted))
     return found
+
+
+async def _count(session: AsyncSession, run_id: UUID) -> int:
+    query = select(func.count()).select_from(MetricSeries).where(MetricSeries.run_id == run_id)
+    return int(await session.scalar(query) or 0)
 
 
 async def _collect(

@@ -26,10 +26,12 @@ from app.metrics.series import (
 )
 from app.metrics.summaries import SeriesSummary
 from app.models import MetricChunk, MetricSeries, Run, TrainingEvaluation
+from app.secrets import service as secrets
 
 __all__ = [
     "LoadedSeries",
     "MetricPoint",
+    "PushPlace",
     "SeriesView",
     "SolveCount",
     "ingest",
@@ -48,6 +50,16 @@ MAX_KEYS = 20_000
 # What the column of a count can hold.
 _LARGEST_COUNT = 2**31
 X_AXES = ("step", "time", "relative")
+
+
+@dataclass(frozen=True, slots=True)
+class PushPlace:
+    """Where pushed points go: a run, and the number of the attempt that they are of."""
+
+    run_id: UUID
+    slug: str
+    project_id: UUID
+    attempt: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,24 +119,23 @@ async def list_cursors(session: AsyncSession, run: Run) -> dict[str, str]:
 
 
 async def push(
-    session: AsyncSession,
-    run: Run,
-    attempt: int,
-    columns: Mapping[str, Columns],
-    *,
-    actor: Actor,
+    session: AsyncSession, place: PushPlace, columns: Mapping[str, Columns], *, actor: Actor
 ) -> int:
-    """Stores points that somebody sends; returns how many. Raises `Invalid` beyond `MAX_KEYS`.
+    """Stores points that somebody sends; returns how many.
 
-    The audit log keeps the first push of a day to a run by one token, not each one.
+    Raises `Invalid` beyond `MAX_KEYS` and for new keys that hold a secret. The audit log keeps the
+    first push of a day to a run by one token, not each one.
     """
-    await repository.begin_append(session, run.id)
-    count, known = await repository.count_keys(session, run.id, list(columns))
-    if known < len(columns) and count + len(columns) - known > MAX_KEYS:
-        raise _invalid("key", f"a run has at most {MAX_KEYS:,} keys; no point was stored")
-    target = Target("run", run.slug, run.project_id)
+
+    async def admit(keys: Sequence[str], known: int) -> None:
+        if known + len(keys) > MAX_KEYS:
+            raise _invalid("key", f"a run has at most {MAX_KEYS:,} keys; no point was stored")
+        # One text: thousands of keys are looked through at once.
+        await secrets.refuse_values(session, [place.project_id], {"key": "\n".join(keys)})
+
+    target = Target("run", place.slug, place.project_id)
     await audit.record_daily(session, actor, Action.RUN_PUSH, target)
-    return await ingest_columns(session, run.id, attempt, columns)
+    return await ingest_columns(session, place.run_id, place.attempt, columns, admit=admit)
 
 
 async def read_series(

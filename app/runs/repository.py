@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Select, and_, case, func, insert, literal, or_, select, update
@@ -11,6 +12,7 @@ from sqlalchemy.orm import selectinload
 
 from app.interned import execute_many, numbers_of, table_of
 from app.models import (
+    Attempt,
     Cluster,
     Config,
     ConfigKey,
@@ -77,6 +79,23 @@ async def find_by_slug(session: AsyncSession, slug: str) -> Run | None:
     """A run with its experiment, config, cluster and attempts."""
     run: Run | None = await session.scalar(_loaded(select(Run).where(Run.slug == slug)))
     return run
+
+
+class PushRow(NamedTuple):
+    """What a push needs of a run; `attempt` is its newest one's number."""
+
+    run_id: UUID
+    slug: str
+    project_id: UUID
+    deleted_at: datetime | None
+    attempt: int | None
+
+
+async def find_for_push(session: AsyncSession, slug: str) -> PushRow | None:
+    newest = select(func.max(Attempt.number)).where(Attempt.run_id == Run.id).scalar_subquery()
+    query = select(Run.id, Run.slug, Run.project_id, Run.deleted_at, newest)
+    row = (await session.execute(query.where(Run.slug == slug))).first()
+    return None if row is None else PushRow(*row)
 
 
 async def list_by_slug(session: AsyncSession, slugs: Sequence[str]) -> Sequence[Run]:

@@ -14,6 +14,7 @@ from app.clusters import service as clusters
 from app.errors import Conflict, Invalid, NotFound, Problem
 from app.experiments import service as experiments
 from app.ids import new_id
+from app.metrics.service import PushPlace
 from app.models import (
     Cluster,
     ClusterKind,
@@ -136,6 +137,19 @@ async def get(session: AsyncSession, slug: str) -> Run:
     if run is None:
         raise NotFound(f"there is no run {slug}")
     return run
+
+
+async def get_for_push(session: AsyncSession, slug: str) -> PushPlace:
+    """Where points that are pushed to a run go: its newest attempt.
+
+    Raises `NotFound`, and `Conflict` for a deleted run.
+    """
+    found = await repository.find_for_push(session, slug)
+    if found is None:
+        raise NotFound(f"there is no run {slug}")
+    if found.deleted_at is not None:
+        raise Conflict(f"run {slug} is deleted: restore it before pushing to it")
+    return PushPlace(found.run_id, found.slug, found.project_id, found.attempt or 1)
 
 
 async def get_many(session: AsyncSession, slugs: Sequence[str]) -> list[Run]:

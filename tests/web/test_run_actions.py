@@ -6,7 +6,7 @@ import pytest
 from app.clock import utcnow
 from app.db import Database
 from app.metrics.columns import Columns
-from app.metrics.service import push
+from app.metrics.service import PushPlace, push
 from app.models import Event, RunStatus, TrainingEvaluation
 from app.runs import service as runs
 from app.runs.states import transition
@@ -127,7 +127,12 @@ async def test_without_dumps_the_hero_is_pass_at_1_under_its_own_name(
 ) -> None:
     async with sqlite_database.write() as session:
         run = await make_external_run(session, name="by hand")
-        await push(session, run, 1, {"eval/all/pass_at_1": Columns.of([(0, 0.5, 0.0)])}, actor=ADA)
+        await push(
+            session,
+            PushPlace(run.id, run.slug, run.project_id, 1),
+            {"eval/all/pass_at_1": Columns.of([(0, 0.5, 0.0)])},
+            actor=ADA,
+        )
     page = await shown(client, run.slug)
     assert page.by_id("hero-title").text == "pass_at_1"
     assert page.by_id("hero-line").attributes["data-key"] == "eval/all/pass_at_1"
