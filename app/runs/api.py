@@ -21,7 +21,6 @@ from app.api.deps import (
 from app.api.idempotency import Idempotent
 from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
-from app.errors import Invalid, Problem
 from app.experiments import service as experiments
 from app.metrics import service as metrics
 from app.models import Run
@@ -103,13 +102,16 @@ async def list_runs(
         Query(max_length=50, description="Metric keys whose summaries are wanted, too"),
     ] = None,
     filter_text: Annotated[
-        str | None, Query(alias="filter", description="Not available yet")
-    ] = None,
+        str,
+        Query(
+            alias="filter",
+            max_length=2_000,
+            description="The filter language of docs/runs-table.md",
+            examples=['status = failed and config("trainer.seed") = 3'],
+        ),
+    ] = "",
 ) -> Listing[RunAnswer]:
     """Runs of your projects that are not deleted; those without a value of the sort come last."""
-    if filter_text:
-        message = "filters are not available yet: leave `filter` out, use `sort` and `experiment`"
-        raise Invalid(message, [Problem("filter", "not_available", message)])
     home = await experiments.get(session, experiment) if experiment else None
     page = await service.list_page(
         session,
@@ -117,6 +119,7 @@ async def list_runs(
         limit=limit,
         cursor=cursor,
         sort=sort,
+        filter_text=filter_text,
         experiment=home,
     )
     order = parse_sort(sort)

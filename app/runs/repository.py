@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, insert, literal, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, case, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import selectinload
 
@@ -28,18 +28,7 @@ from app.models import (
     Sweep,
 )
 
-_SEARCHED = (Run.name, Run.slug, Experiment.name)
 _ACTIVE = (RunStatus.SUBMITTING, RunStatus.PENDING, RunStatus.RUNNING, RunStatus.STOPPING)
-
-
-@dataclass(frozen=True, slots=True)
-class Sort:
-    """An order of runs. `kind` is `column`, `metric` or `config`; nulls come last."""
-
-    kind: str
-    name: str
-    statistic: str = ""
-    is_descending: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,40 +92,36 @@ async def list_by_slug(session: AsyncSession, slugs: Sequence[str]) -> Sequence[
     return (await session.scalars(select(Run).where(Run.slug.in_(slugs)))).all()
 
 
-async def list_sorted(
-    session: AsyncSession,
+async def list_loaded(session: AsyncSession, run_ids: Sequence[UUID]) -> list[Run]:
+    """The runs in the order of their ids, with experiment, config, cluster and attempts."""
+    runs = await session.scalars(_loaded(select(Run).where(Run.id.in_(run_ids))))
+    found = {run.id: run for run in runs}
+    return [found[run_id] for run_id in run_ids if run_id in found]
+
+
+def shown(
     *,
     projects: frozenset[UUID] | None,
-    sort: Sort,
-    after: list[Any] | None,
-    limit: int,
     experiment_id: UUID | None = None,
     text: str = "",
     statuses: Sequence[RunStatus] = (),
-) -> Sequence[tuple[Run, Any]]:
-    """Runs with their sort value; `after` is [sort value, id] of the last one already shown.
+) -> ColumnElement[bool]:
+    """Whether a run is in a list: in `projects`, not deleted, and as narrowed.
 
     `text` is searched for in the name, the slug and the experiment's name.
     """
-    value, query = _sorted_by(sort)
-    query = query.add_columns(value.label("sort_value"))
-    query = query.where(Run.deleted_at.is_(None))
+    parts = [Run.deleted_at.is_(None)]
     if projects is not None:
-        query = query.where(Run.project_id.in_(projects))
+        parts.append(Run.project_id.in_(projects))
     if experiment_id is not None:
-        query = query.where(Run.experiment_id == experiment_id)
+        parts.append(Run.experiment_id == experiment_id)
     if text:
-        query = query.join(Run.experiment).where(
-            or_(*(c.icontains(text, autoescape=True) for c in _SEARCHED))
-        )
+        named = select(Experiment.id).where(Experiment.name.icontains(text, autoescape=True))
+        found = (column.icontains(text, autoescape=True) for column in (Run.name, Run.slug))
+        parts.append(or_(*found, Run.experiment_id.in_(named)))
     if statuses:
-        query = query.where(Run.status.in_(statuses))
-    if after is not None:
-        query = query.where(_comes_after(value, sort, after))
-    order = value.desc() if sort.is_descending else value.asc()
-    query = query.order_by(value.is_(None), order, Run.id.desc()).limit(limit)
-    rows = await session.execute(_loaded(query))
-    return [(row[0], row[1]) for row in rows]
+        parts.append(Run.status.in_(statuses))
+    return and_(*parts)
 
 
 async def list_events(
@@ -356,26 +341,3 @@ def _loaded(query: Any) -> Any:
         selectinload(Run.attempts),
         selectinload(Run.sweep),
     )
-
-
-def _sorted_by(sort: Sort) -> tuple[ColumnElement[Any], Select[Any]]:
-    if sort.kind == "column":
-        return getattr(Run, sort.name).expression, select(Run)
-    if sort.kind == "metric":
-        joined = select(Run).outerjoin(
-            MetricSeries, and_(MetricSeries.run_id == Run.id, MetricSeries.key == sort.name)
-        )
-        return getattr(MetricSeries, sort.statistic).expression, joined
-    joined = select(Run).outerjoin(
-        ConfigValue, and_(ConfigValue.run_id == Run.id, ConfigValue.key == sort.name)
-    )
-    return ConfigValue.number.expression, joined
-
-
-def _comes_after(value: ColumnElement[Any], sort: Sort, after: list[Any]) -> ColumnElement[bool]:
-    last, last_id = after
-    if last is None:
-        return and_(value.is_(None), Run.id < last_id)
-    place = literal(last, value.type)
-    beyond = value < place if sort.is_descending else value > place
-    return or_(beyond, and_(value == place, Run.id < last_id), value.is_(None))

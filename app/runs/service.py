@@ -31,7 +31,7 @@ from app.models import (
 from app.paging import Page, decode_id_cursor, page_of
 from app.recipes import service as recipes
 from app.runs import launch_checks, repository, rows
-from app.runs.sorting import cursor_of, parse_sort, place_of
+from app.runs.listing import NEWEST, Wanted, list_places
 from app.runs.states import ENDED, created, transition
 from app.sharing import service as sharing
 
@@ -170,7 +170,8 @@ async def list_page(
     projects: frozenset[UUID] | None,
     limit: int = 50,
     cursor: str | None = None,
-    sort: str = "-created_at",
+    sort: str = NEWEST,
+    filter_text: str = "",
     experiment: Experiment | None = None,
     text: str = "",
     statuses: Sequence[RunStatus] = (),
@@ -178,23 +179,21 @@ async def list_page(
     """Runs in `projects` (None: in all) that are not deleted, with experiment, project, config,
     cluster and attempts.
 
-    `text` narrows to runs whose name, slug or experiment's name contains it.
-    `sort` is a column, `metric:<key>:<last|best|min|max>` or `config:<key>`, with `-` in front
-    for descending; runs without a value come last. Raises `Invalid`.
+    `text` narrows to runs whose name, slug or experiment's name contains it. `sort` is a column,
+    `metric:<key>:<last|best|…>` or `config:<key>`, with `-` in front for descending; runs without a
+    value come last. `filter_text` is of the filter language. Raises `Invalid`.
     """
-    order = parse_sort(sort)
-    found = await repository.list_sorted(
-        session,
+    wanted = Wanted(
         projects=projects,
-        sort=order,
-        after=place_of(cursor, order) if cursor else None,
-        limit=limit + 1,
-        experiment_id=experiment.id if experiment else None,
-        text=text.strip(),
+        sort=sort,
+        filter=filter_text,
+        experiment=experiment,
+        text=text,
         statuses=statuses,
     )
-    page = page_of(found, limit, lambda row: cursor_of(row[1], row[0]))
-    return Page([run for run, _ in page.items], page.next_cursor)
+    page = await list_places(session, wanted, limit=limit, cursor=cursor)
+    found = await repository.list_loaded(session, [place.run_id for place in page.items])
+    return Page(found, page.next_cursor)
 
 
 async def count(session: AsyncSession, *, projects: frozenset[UUID] | None) -> int:

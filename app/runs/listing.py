@@ -1,0 +1,58 @@
+"""Lists of runs: narrowed, filtered, in any order, a page at a time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.clock import utcnow
+from app.models import Experiment, RunStatus
+from app.paging import Page, page_of
+from app.runs import filter_sql, order_sql, repository
+from app.runs.filter_language import parse
+from app.runs.filter_sql import find_keys, keys_in
+from app.runs.order_sql import Place
+from app.runs.sorting import cursor_of, parse_sort, place_of
+
+NEWEST = "-created_at"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which runs, in which order. `projects` None: of all. `filter` is of the filter language."""
+
+    projects: frozenset[UUID] | None
+    sort: str = NEWEST
+    filter: str = ""
+    experiment: Experiment | None = None
+    text: str = ""
+    statuses: Sequence[RunStatus] = ()
+
+
+async def list_places(
+    session: AsyncSession, wanted: Wanted, *, limit: int, cursor: str | None = None
+) -> Page[Place]:
+    """The runs of a page by their ids; those without a value of the order come last.
+
+    Raises `Invalid` for the filter, the order and the cursor.
+    """
+    node, order = parse(wanted.filter), parse_sort(wanted.sort)
+    after = place_of(cursor, order) if cursor else None
+    metrics, configs = keys_in(node)
+    if order.kind == "metric":
+        metrics.append(order.name)
+    elif order.kind == "config":
+        configs.append(order.name)
+    keys = await find_keys(session, metrics, configs)
+    narrowed = repository.shown(
+        projects=wanted.projects,
+        experiment_id=wanted.experiment.id if wanted.experiment else None,
+        text=wanted.text.strip(),
+        statuses=wanted.statuses,
+    )
+    fits = await filter_sql.where(session, node, keys, now=utcnow())
+    places = await order_sql.list_places(
+        session, narrowed & fits, order, keys, after=after, limit=limit + 1
+    )
+    return page_of(places, limit, lambda place: cursor_of(place.walk, place.value, place.tie))
