@@ -1,8 +1,10 @@
 """What the pages about experiments are given."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
+from app.runs.contexts import ColumnHead, GroupRow
+from app.runs.table_views import Asked, plain_heads
 from app.web.config_table import ConfigGroup
 from app.web.forms import FormField
 from app.web.paging import Pager
@@ -69,16 +71,19 @@ class ExperimentHead:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentPage:
-    """`query`, `status` and `project` are those of the runs table: no filter here."""
+    """The runs table without filters, chosen columns and groups."""
 
     head: ExperimentHead
     hypothesis: str
     forks: list[Link]
     rows: list[RunRow]
     pager: Pager
-    query: str = ""
-    status: str = ""
-    project: str = ""
+    heads: dict[str, ColumnHead] = field(default_factory=plain_heads)
+    columns: list[ColumnHead] = field(default_factory=list)
+    cells: list[list[str]] = field(default_factory=list)
+    groups: list[GroupRow] = field(default_factory=list)
+    asked: Asked = field(default_factory=Asked)
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
 from app.web.cluster_line import ClusterLine
 from app.web.config_table import ConfigGroup
@@ -29,19 +30,97 @@ class StatusChip:
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnHead:
+    """The head of a column. `order` is `ascending`, `descending` or empty, as it is sorted by."""
+
+    title: str
+    url: str
+    order: str
+    remove_url: str
+    """Takes the column away; empty for those that stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """Some runs summed up. `cells` are mean, least, most and n of each chosen column."""
+
+    value: str
+    count: int
+    url: str
+    """These runs alone; empty where there is no such table."""
+    cells: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ViewLink:
+    """A table that the reader named."""
+
+    name: str
+    url: str
+    delete_url: str
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NameLink:
+    """A key that can be a column: the links show it, or take it away where it is shown."""
+
+    name: str
+    links: list[StatusChip]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPicker:
+    """Keys to choose columns from."""
+
+    words: str
+    query: list[tuple[str, str]]
+    """What the table asks for otherwise, kept by the search."""
+    metrics: list[NameLink]
+    configs: list[NameLink]
+    has_more: bool
+    back_url: str
+
+
+class TableQuery(Protocol):
+    """What the address of the table asks for; see `app/runs/table_views.py`."""
+
+    project: str
+    words: str
+    status: str
+    filter: str
+    sort: str
+    columns: tuple[str, ...]
+    group: str
+
+    @property
+    def is_narrowed(self) -> bool: ...
+
+    @property
+    def query_string(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
 class RunsPage:
-    """The runs table with its filters."""
+    """The runs table: filters, columns, groups."""
 
     rows: list[RunRow]
+    cells: list[list[str]]
+    """The values of `columns`, a list a row."""
+    heads: dict[str, ColumnHead]
+    columns: list[ColumnHead]
+    groups: list[GroupRow]
+    """Instead of rows, where they are asked for."""
+    group_names: list[StatusChip]
+    asked: TableQuery
+    problem: str
+    """What is wrong with what was asked; the table is empty then."""
     chips: list[StatusChip]
-    query: str
-    """The words searched for, as typed."""
-    status: str
-    """The status filtered by, or empty."""
-    project: str
-    """The project that the table is narrowed to, or empty."""
+    views: list[ViewLink]
     live_url: str
     """Where the table's newer form comes from; the same page."""
+    picker_url: str
+    csv_url: str
     pager: Pager
     cluster: ClusterLine | None
 

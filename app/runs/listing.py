@@ -4,16 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from sqlalchemy import ColumnElement
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.clock import utcnow
 from app.models import Experiment, RunStatus
 from app.paging import Page, page_of
 from app.runs import filter_sql, order_sql, repository
-from app.runs.filter_language import parse
-from app.runs.filter_sql import find_keys, keys_in
+from app.runs.filter_language import Node, parse
+from app.runs.filter_sql import Keys, find_keys, keys_in
 from app.runs.order_sql import Place
-from app.runs.sorting import cursor_of, parse_sort, place_of
+from app.runs.sorting import Sort, cursor_of, parse_sort, place_of
 
 NEWEST = "-created_at"
 
@@ -37,22 +38,39 @@ async def list_places(
 
     Raises `Invalid` for the filter, the order and the cursor.
     """
-    node, order = parse(wanted.filter), parse_sort(wanted.sort)
+    order = parse_sort(wanted.sort)
     after = place_of(cursor, order) if cursor else None
-    metrics, configs = keys_in(node)
-    if order.kind == "metric":
-        metrics.append(order.name)
-    elif order.kind == "config":
-        configs.append(order.name)
-    keys = await find_keys(session, metrics, configs)
+    node = parse(wanted.filter)
+    keys = await _keys(session, node, order)
+    condition = await _condition(session, wanted, node, keys)
+    places = await order_sql.list_places(
+        session, condition, order, keys, after=after, limit=limit + 1
+    )
+    return page_of(places, limit, lambda place: cursor_of(place.walk, place.value, place.tie))
+
+
+async def condition_of(session: AsyncSession, wanted: Wanted) -> ColumnElement[bool]:
+    """Whether a run is wanted. Raises `Invalid` for the filter."""
+    node = parse(wanted.filter)
+    return await _condition(session, wanted, node, await _keys(session, node, None))
+
+
+async def _condition(
+    session: AsyncSession, wanted: Wanted, node: Node | None, keys: Keys
+) -> ColumnElement[bool]:
     narrowed = repository.shown(
         projects=wanted.projects,
         experiment_id=wanted.experiment.id if wanted.experiment else None,
         text=wanted.text.strip(),
         statuses=wanted.statuses,
     )
-    fits = await filter_sql.where(session, node, keys, now=utcnow())
-    places = await order_sql.list_places(
-        session, narrowed & fits, order, keys, after=after, limit=limit + 1
-    )
-    return page_of(places, limit, lambda place: cursor_of(place.walk, place.value, place.tie))
+    return narrowed & await filter_sql.where(session, node, keys, now=utcnow())
+
+
+async def _keys(session: AsyncSession, node: Node | None, order: Sort | None) -> Keys:
+    metrics, configs = keys_in(node)
+    if order is not None and order.kind == "metric":
+        metrics.append(order.name)
+    elif order is not None and order.kind == "config":
+        configs.append(order.name)
+    return await find_keys(session, metrics, configs)

@@ -1,7 +1,6 @@
 """Pages about runs: start, the table, one run with its live parts."""
 
 from typing import Annotated
-from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -10,41 +9,23 @@ from app.access.permissions import Permission
 from app.clock import utcnow
 from app.metrics import service as metrics
 from app.metrics.charts import HERO_KEY
-from app.models import RunOrigin, RunStatus
-from app.projects import service as projects
+from app.models import RunOrigin
 from app.runs import service, views
 from app.runs.contexts import (
     ChartsPage,
     ChartsPart,
     MazesPart,
-    RunsPage,
     StartPage,
-    StatusChip,
     StatusPart,
 )
 from app.runs.loading import embedded_line, load_head
-from app.runs.states import ENDED
-from app.web.cluster_line import load_of
 from app.web.deps import Reader, RunReader, Store
-from app.web.htmx import HtmxRequest
-from app.web.paging import Cursor, pager
 from app.web.project_switch import project_switch
-from app.web.run_table import rate_figure, run_row
-from app.web.search import SearchWords
+from app.web.run_table import rate_figure
 from app.web.templating import fragment, page
 
 router = APIRouter()
-PAGE_SIZE = 50
 _KEY_LENGTH = 500
-_ACTIVE = "active"
-_CHIPS = (
-    ("All", "", ()),
-    ("Active", _ACTIVE, tuple(status for status in RunStatus if status not in ENDED)),
-    ("Succeeded", "succeeded", (RunStatus.SUCCEEDED,)),
-    ("Failed", "failed", (RunStatus.FAILED, RunStatus.LOST)),
-    ("Stopped", "stopped", (RunStatus.STOPPED,)),
-)
-_STATUSES = {value: statuses for _, value, statuses in _CHIPS}
 
 
 @router.get("/")
@@ -54,58 +35,6 @@ async def start(request: Request, store: Store, viewer: Reader) -> Response:
             return RedirectResponse(project_switch(request, viewer).list_url, 303)
         line = await embedded_line(session)
     return page(request, "runs/start.html", StartPage(line))
-
-
-@router.get("/runs")
-async def list_runs(
-    request: Request,
-    store: Store,
-    htmx: HtmxRequest,
-    viewer: Reader,
-    project: str = "",
-    q: SearchWords = "",
-    status: str = "",
-    cursor: Cursor = None,
-) -> HTMLResponse:
-    statuses = _STATUSES.get(status, ())
-    async with store.read() as session:
-        found = await service.list_page(
-            session,
-            projects=await projects.narrow(session, viewer.principal, project),
-            limit=PAGE_SIZE,
-            cursor=cursor,
-            text=q,
-            statuses=statuses,
-        )
-        counts = await metrics.list_solve_counts(session, found.items)
-        steps = await service.pushed_steps(session, found.items)
-        loads = await service.loads(session)
-        line = await embedded_line(session)
-    now = utcnow()
-    query = {"project": project, "q": q, "status": status if statuses else ""}
-    context = RunsPage(
-        rows=[
-            run_row(
-                run,
-                counts.get(run.id, []),
-                load_of(run, loads),
-                now,
-                pushed_step=steps.get(run.id),
-                project_name="" if project else viewer.project_badge(run.project_id),
-            )
-            for run in found.items
-        ],
-        chips=[_chip(title, value, query) for title, value, _ in _CHIPS],
-        query=q,
-        status=query["status"],
-        project=project,
-        live_url=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
-        pager=pager("/runs", query, cursor=cursor, next_cursor=found.next_cursor),
-        cluster=line,
-    )
-    if htmx.is_fragment:
-        return fragment(request, "runs/_table.html", context)
-    return page(request, "runs/list.html", context)
 
 
 @router.get("/runs/{slug}")
@@ -170,9 +99,3 @@ async def mazes_part(request: Request, slug: str, store: Store, viewer: RunReade
         newest = await metrics.find_newest_evaluation(session, run)
     context = MazesPart(head, views.maze_grid(newest) if newest else None)
     return fragment(request, "runs/_mazes.html", context)
-
-
-def _chip(title: str, value: str, query: dict[str, str]) -> StatusChip:
-    kept = {name: text for name, text in (query | {"status": value}).items() if text}
-    url = "/runs" + ("?" + urlencode(kept) if kept else "")
-    return StatusChip(title, url, is_current=query["status"] == value)

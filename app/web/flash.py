@@ -13,6 +13,8 @@ SENTENCES = {
     "run-resumed": "Queued again. It goes on from its newest checkpoint.",
     "run-deleted": "Run deleted. It is in no list any more.",
     "run-restored": "Run restored.",
+    "view-saved": "View saved. It is yours alone; the same name saves over it.",
+    "view-deleted": "View deleted. The runs are as they were.",
     "experiment-changed": "Saved.",
     "experiment-forked": "Forked. This experiment starts with a version of the other one.",
     "experiment-archived": "Archived. It is in no list any more and takes no new runs.",

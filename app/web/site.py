@@ -14,7 +14,7 @@ from app.experiments import routes as experiments
 from app.experiments import tab_routes as experiment_tabs
 from app.outgoing import routes as outgoing
 from app.projects import routes as projects
-from app.runs import action_routes, routes, stream_routes, tab_routes
+from app.runs import action_routes, routes, stream_routes, tab_routes, table_routes
 from app.secrets import routes as secrets
 from app.sharing import routes as sharing
 from app.sweeps import routes as sweeps
@@ -38,6 +38,8 @@ ROUTERS = (
     # Before the run pages: `/runs/new` is no run's slug.
     editor.router,
     import_routes.router,
+    # So is none of its parts.
+    table_routes.router,
     routes.router,
     action_routes.router,
     tab_routes.router,

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Any
 
@@ -151,6 +152,12 @@ def _relative(then: datetime) -> str:
     return filters.relative_time(then, utcnow())
 
 
+@lru_cache
+def _status_mark(name: str) -> Markup:
+    """Rendered once a status: a table has a hundred of them."""
+    return Markup(ENVIRONMENT.get_template("macros/ui.html").module.status(name))  # noqa: S704
+
+
 def _clock(then: datetime) -> str:
     return then.astimezone(UTC).strftime("%H:%M")
 
@@ -174,6 +181,7 @@ def _environment() -> Environment:
         "percent": filters.percent,
         "sentence": filters.sentence,
         "number": filters.number,
+        "status_mark": _status_mark,
         "words": words,
         "json": to_json,
         "markdown": markdown,

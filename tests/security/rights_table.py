@@ -42,6 +42,8 @@ TABLE: dict[Right, str] = {
         GET /settings
         POST /api/v1/tokens
         POST /preferences/{name}
+        POST /runs/views
+        POST /runs/views/{view_id}/delete
         POST /settings/password
         POST /settings/sessions/revoke-others
         POST /settings/sessions/{session_id}/revoke
@@ -60,6 +62,8 @@ TABLE: dict[Right, str] = {
         GET /experiments
         GET /projects
         GET /runs
+        GET /runs.csv
+        GET /runs/columns
         POST /api/v1/configs/diff
         POST /api/v1/configs/import
         POST /api/v1/configs/render

@@ -1,0 +1,27 @@
+"""Large answers of lists, compressed where the caller takes gzip.
+
+Only of answers that hold no secret: what is compressed together with a secret tells of it (BREACH).
+"""
+
+import gzip
+
+from fastapi import Request
+from starlette.responses import HTMLResponse
+
+_LEAST = 1_000
+_LEVEL = 4
+
+
+def takes_gzip(request: Request) -> bool:
+    accepted = request.headers.get("accept-encoding", "")
+    return any(part.strip().partition(";")[0] == "gzip" for part in accepted.split(","))
+
+
+def compressed(request: Request, response: HTMLResponse) -> HTMLResponse:
+    """The answer itself, its body packed and its headers told so."""
+    response.headers.add_vary_header("Accept-Encoding")
+    if takes_gzip(request) and len(response.body) >= _LEAST:
+        response.body = gzip.compress(bytes(response.body), _LEVEL, mtime=0)
+        response.headers["Content-Encoding"] = "gzip"
+        response.headers["Content-Length"] = str(len(response.body))
+    return response
