@@ -40,12 +40,21 @@ class Actor:
         return cls(name, key, origin.address, origin.request_id)
 
 
+@dataclass(frozen=True, slots=True)
+class OnlyRun:
+    """The run, and its attempt, that a token may log to."""
+
+    run_id: UUID
+    attempt: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
     """A signed-in person or a token, with all their rights.
 
     `roles` are memberships by project; `only_project_id` binds a token to one project;
-    `scope` is the most that a token may do (`admin` for a person).
+    `scope` is the most that a token may do (`admin` for a person). A token with `only_run` may do
+    nothing but what `app.tracking` lets it do to that run.
     """
 
     actor: Actor
@@ -54,6 +63,7 @@ class Principal:
     scope: Scope = Scope.ADMIN
     roles: Mapping[UUID, Role] = field(default_factory=dict)
     only_project_id: UUID | None = None
+    only_run: OnlyRun | None = None
 
     @property
     def key(self) -> str:
@@ -65,7 +75,7 @@ class Principal:
 
     def allows(self, permission: Permission, project_id: UUID | None = None) -> bool:
         """Whether this may be done; `project_id` None asks whether it may be done anywhere."""
-        if permission not in OF_SCOPE[self.scope]:
+        if self.only_run is not None or permission not in OF_SCOPE[self.scope]:
             return False
         if permission is Permission.ACCOUNT:
             # One bound to a project could else make itself one that is not.
@@ -83,7 +93,7 @@ class Principal:
 
     def projects(self, permission: Permission) -> frozenset[UUID] | None:
         """The projects in which this may be done; None: in all. Lists are narrowed to these."""
-        if permission not in OF_SCOPE[self.scope]:
+        if self.only_run is not None or permission not in OF_SCOPE[self.scope]:
             return frozenset()
         if self.is_site_admin:
             return None if self.only_project_id is None else frozenset({self.only_project_id})
@@ -112,6 +122,8 @@ class Principal:
         raise Forbidden(self._reason(permission, project_id))
 
     def _reason(self, permission: Permission, project_id: UUID | None) -> str:
+        if self.only_run is not None:
+            return "this token is of one run, and only logs to it by the MLflow API"
         if permission not in OF_SCOPE[self.scope]:
             needed = next(scope for scope in Scope if permission in OF_SCOPE[scope])
             return f"this needs a token of scope {needed}, yours has {self.scope}"

@@ -6,7 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.access import repository
 from app.access.permissions import Permission, Scope
-from app.access.principal import Actor, Origin, Principal
+from app.access.principal import Actor, OnlyRun, Origin, Principal
 from app.access.repository import Membership, ObjectKind
 from app.errors import NotFound
 from app.models import ApiToken, User
@@ -49,6 +49,7 @@ async def of_token(
         scope=Scope(token.scope),
         roles=roles,
         only_project_id=token.project_id,
+        only_run=OnlyRun(token.run_id, token.attempt_number or 1) if token.run_id else None,
     )
 
 

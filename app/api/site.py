@@ -23,6 +23,7 @@ from app.runs import api as runs
 from app.secrets import api as secrets
 from app.sharing import api as sharing
 from app.sweeps import api as sweeps
+from app.tracking import api as tracking
 from app.users import api as users
 
 PREFIX = "/api/v1"
@@ -59,6 +60,7 @@ def install(app: FastAPI) -> None:
     errors.install(app)
     app.include_router(health.router)
     app.include_router(_api())
+    app.include_router(tracking.router, dependencies=[Depends(RequestLimit("api"))])
     app.add_middleware(PlainAddresses)
     app.add_middleware(RequestLog)
 

@@ -40,7 +40,15 @@ def read_columns(body: bytes, *, is_lines: bool, received_at: float) -> dict[str
     Whole numbers of 64 bits are kept exactly. Raises `Invalid`, naming the place of the first
     wrong value; nothing is taken then.
     """
-    table = _lines(body) if is_lines else _whole(body)
+    return _read(_lines(body) if is_lines else _whole(body), received_at)
+
+
+def read_points(points: list[Any], *, received_at: float) -> dict[str, Columns]:
+    """As `read_columns`, for points that were read already."""
+    return _read(_of_points(points), received_at)
+
+
+def _read(table: "_Table", received_at: float) -> dict[str, Columns]:
     if sum(len(column.values) for column in table.columns.values()) > MAX_POINTS:
         raise _too_many(f"{MAX_POINTS:,} points")
     if len(table.columns) > MAX_KEYS:
@@ -94,8 +102,10 @@ def _lines(body: bytes) -> _Table:
 def _whole(body: bytes) -> _Table:
     whole = _load(body, "body")
     points = whole.get(_POINTS)
-    if not isinstance(points, list):
-        return _columns(whole)
+    return _of_points(points) if isinstance(points, list) else _columns(whole)
+
+
+def _of_points(points: list[Any]) -> _Table:
     table = _Table([], [], {}, lambda row, name: f"points.{row}.{_part(name)}")
     for index, item in enumerate(points):
         if not isinstance(item, dict):

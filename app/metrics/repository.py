@@ -119,6 +119,17 @@ async def list_series(session: AsyncSession, run_id: UUID) -> Sequence[MetricSer
     return (await session.scalars(query)).all()
 
 
+async def list_series_of(
+    session: AsyncSession, run_ids: Sequence[UUID]
+) -> dict[UUID, list[MetricSeries]]:
+    """All series by run, in one query."""
+    query = select(MetricSeries).where(MetricSeries.run_id.in_(run_ids))
+    found: dict[UUID, list[MetricSeries]] = {}
+    for series in await session.scalars(query.order_by(MetricSeries.id)):
+        found.setdefault(series.run_id, []).append(series)
+    return found
+
+
 async def chunks_of(
     session: AsyncSession, after: Sequence[tuple[int, int]]
 ) -> dict[int, list[MetricChunk]]:

@@ -98,6 +98,13 @@ async def list_series(session: AsyncSession, run: Run) -> Sequence[MetricSeries]
     return await repository.list_series(session, run.id)
 
 
+async def list_series_of(
+    session: AsyncSession, run_ids: Sequence[UUID]
+) -> dict[UUID, list[MetricSeries]]:
+    """The same of several runs, in the order in which the keys came."""
+    return await repository.list_series_of(session, run_ids)
+
+
 async def find_newest_evaluation(session: AsyncSession, run: Run) -> TrainingEvaluation | None:
     """The last evaluation of the newest attempt that made one."""
     return await repository.find_newest_evaluation(session, run.id)

@@ -28,14 +28,18 @@ from app.models import (
     RunOrigin,
     RunStatus,
 )
+from app.names import checked_name as checked_name
 from app.paging import Page, decode_id_cursor, page_of
 from app.recipes import service as recipes
 from app.runs import launch_checks, repository, rows
 from app.runs.listing import NEWEST, Wanted, list_places
+from app.runs.repository import Facts
 from app.runs.states import ENDED, created, transition
 from app.sharing import service as sharing
 
 EXTERNAL_RECIPE = "external"
+# Whole numbers beyond are names more often than numbers.
+_LARGEST = 2**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,6 +352,33 @@ async def finish_external(
     session.add(transition(run, status, at=utcnow(), actor=actor.name, reason="reported"))
     rows.record(session, actor, Action.RUN_FINISH, run, before)
     return run
+
+
+async def extend_config(session: AsyncSession, run: Run, values: Mapping[str, str]) -> None:
+    """Adds values that an external run tells of itself while it goes on.
+
+    Texts that are numbers count as such, for filters and orders. Its config is its own alone.
+    """
+    typed = {key: _typed(value) for key, value in values.items() if key not in run.config.values}
+    config = run.config
+    config.values = {**config.values, **typed}
+    config.digest = experiments.digest(config.recipe, config.recipe_version, config.values)
+    facts = Facts(run.id, list(recipes.flatten(typed)), ())
+    await session.flush()
+    await repository.add_facts(session, [facts])
+
+
+def _typed(text: str) -> Any:
+    """What a client of MLflow made text of."""
+    if text in ("True", "False"):
+        return text == "True"
+    for kind in (int, float):
+        try:
+            number = kind(text)
+        except ValueError:
+            continue
+        return number if abs(number) < _LARGEST else text
+    return text
 
 
 async def delete(session: AsyncSession, run: Run, *, actor: Actor) -> Run:
