@@ -4,16 +4,17 @@ import asyncio
 from functools import partial
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query, Request, Response
 
 from app.api.bodies import read_body
+from app.api.compress import compressed
 from app.api.deps import Reading, RunReader, RunWriter, Store, Writing
 from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
 from app.clock import utcnow
 from app.metrics import service
 from app.metrics.push import read_columns
-from app.metrics.schemas import AcceptedAnswer, MetricAnswer, SeriesListAnswer
+from app.metrics.schemas import AcceptedAnswer, MetricAnswer, SeriesListAnswer, series_json
 from app.runs import service as runs
 
 router = APIRouter(tags=["metrics"], route_class=JsonRoute)
@@ -52,8 +53,9 @@ async def list_metrics(run_id: str, _caller: RunReader, session: Reading) -> Lis
     return Listing(items=[MetricAnswer.of(each) for each in series])
 
 
-@router.get("/series")
+@router.get("/series", response_model=SeriesListAnswer)
 async def read_series(
+    request: Request,
     _caller: RunReader,
     database: Store,
     run: Annotated[list[str], Query(min_length=1, max_length=_MANY, description="Ids of runs")],
@@ -64,11 +66,15 @@ async def read_series(
     max_points: Annotated[
         int, Query(ge=4, le=10_000, description="Longer series are thinned to this")
     ] = 1_000,
+    digits: Annotated[
+        int | None,
+        Query(ge=3, le=17, description="Values rounded to so many digits; a chart needs six"),
+    ] = None,
     since: Annotated[
         list[str] | None,
         Query(max_length=_MANY * _MANY, description="Cursors of answers before: only what is new"),
     ] = None,
-) -> SeriesListAnswer:
+) -> Response:
     """Columns of the series of these keys in these runs, those without points left out."""
     async with database.read() as session:
         found = await runs.get_many(session, list(dict.fromkeys(run)))
@@ -81,7 +87,7 @@ async def read_series(
             max_stored=service.MAX_POINTS,
         )
     # In a thread, and with the session given back: this may be millions of points.
-    return await asyncio.to_thread(SeriesListAnswer.drawn, loaded, max_points)
+    return await asyncio.to_thread(_packed, request, loaded, max_points, digits)
 
 
 @router.post(
@@ -103,3 +109,10 @@ async def push_metrics(
     place = await runs.get_for_push(session, run_id)
     accepted = await service.push(session, place, columns, actor=caller.actor)
     return AcceptedAnswer(accepted=accepted)
+
+
+def _packed(
+    request: Request, loaded: service.LoadedSeries, max_points: int, digits: int | None
+) -> Response:
+    body = series_json(loaded, max_points, digits)
+    return compressed(request, Response(body, media_type="application/json"))

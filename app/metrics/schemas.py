@@ -3,6 +3,8 @@
 import math
 from datetime import UTC, datetime
 
+import numpy as np
+import orjson
 from pydantic import Field
 
 from app.api.schemas import Answer
@@ -30,6 +32,8 @@ class MetricAnswer(Answer):
 class SeriesAnswer(Answer):
     """Columns of one series, sorted by step. A value that is not finite is null.
 
+    A whole number of 64 bits is exact.
+
     `time` holds times (RFC 3339) for x=time, seconds since the start for x=relative, else null.
     `is_new`: only points after the cursor that was given, to be appended to those.
     """
@@ -44,29 +48,40 @@ class SeriesAnswer(Answer):
     is_new: bool
     cursor: str
 
-    @classmethod
-    def of(cls, view: SeriesView, x: str) -> "SeriesAnswer":
-        columns = view.columns
-        return cls.model_construct(
-            run=view.run,
-            key=view.key,
-            attempt=view.attempt,
-            step=columns.steps.tolist(),
-            value=_finite(columns.values),
-            time=_times(columns.times, x),
-            sampled=view.is_sampled,
-            is_new=view.is_new,
-            cursor=view.cursor,
-        )
-
 
 class SeriesListAnswer(Answer):
     series: list[SeriesAnswer]
 
-    @classmethod
-    def drawn(cls, loaded: LoadedSeries, max_points: int) -> "SeriesListAnswer":
-        views = loaded.views(max_points)
-        return cls.model_construct(series=[SeriesAnswer.of(view, loaded.x) for view in views])
+
+def series_json(loaded: LoadedSeries, max_points: int, digits: int | None) -> bytes:
+    """A `SeriesListAnswer` as it is sent: what is not finite becomes null on the way."""
+    views = loaded.views(max_points)
+    return orjson.dumps({"series": [_series(view, loaded.x, digits) for view in views]})
+
+
+def _series(view: SeriesView, x: str, digits: int | None) -> dict[str, object]:
+    columns = view.columns
+    values = columns.numbers() if digits is None else _rounded(columns.values, digits).tolist()
+    return {
+        "run": view.run,
+        "key": view.key,
+        "attempt": view.attempt,
+        "step": columns.steps.tolist(),
+        "value": values,
+        "time": _times(columns.times, x),
+        "sampled": view.is_sampled,
+        "is_new": view.is_new,
+        "cursor": view.cursor,
+    }
+
+
+def _rounded(values: Floats, digits: int) -> Floats:
+    """To so many significant digits."""
+    with np.errstate(all="ignore"):
+        size = np.floor(np.log10(np.abs(values)))
+        scale = 10.0 ** (digits - 1 - size)
+        rounded: Floats = np.round(values * scale) / scale
+    return np.where(np.isfinite(rounded), rounded, values)
 
 
 class AcceptedAnswer(Answer):

@@ -7,6 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Form, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
+from app.api.compress import compressed
 from app.clock import utcnow
 from app.db import ReadSession
 from app.errors import Invalid
@@ -20,7 +21,6 @@ from app.runs.loading import embedded_line
 from app.runs.table_csv import csv_of
 from app.runs.table_views import STATUSES, Asked
 from app.web.cluster_line import load_of
-from app.web.compress import compressed
 from app.web.deps import Reader, SignedIn, Store, Viewer
 from app.web.flash import flash
 from app.web.htmx import HtmxRequest

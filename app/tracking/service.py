@@ -13,7 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.access.permissions import Permission
 from app.access.principal import Principal
-from app.clock import utcnow
+from app.audit import service as audit
+from app.audit.actions import Action
+from app.audit.service import Target
 from app.errors import Conflict, Invalid, NotFound, Problem
 from app.experiments import service as experiments
 from app.metrics import service as metrics
@@ -30,7 +32,6 @@ from app.tracking.repository import PARAM, TAG
 
 MAX_VALUE = 20_000
 _MAX_ENTRIES = 20_000
-_RUN_NAME = "mlflow.runName"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ async def create_run(
             actor=caller.actor,
             experiment=home.name,
         )
-    await _set(session, run, batch)
+    await _set(session, caller, run, batch)
     return await _tracked(session, run)
 
 
@@ -134,13 +135,14 @@ async def log(session: AsyncSession, caller: Principal, slug: str, batch: Batch)
         caller.require(Permission.WRITE, place.project_id, what=f"run {slug}")
         run = await runs.get(session, slug) if batch.params or batch.tags else None
     if run is not None:
-        await _set(session, run, batch)
+        await _set(session, caller, run, batch)
     if batch.metrics:
         await metrics.push(session, place, batch.metrics, actor=caller.actor)
 
 
 async def delete_tag(session: AsyncSession, caller: Principal, slug: str, key: str) -> None:
     run = await _run(session, caller, slug, Permission.WRITE)
+    await _note(session, caller, run)
     await repository.delete_tag(session, run.id, key)
 
 
@@ -222,12 +224,18 @@ async def _own_run(session: AsyncSession, caller: Principal) -> Run:
     return await runs.get(session, slug)
 
 
-async def _set(session: AsyncSession, run: Run, batch: Batch) -> None:
+async def _note(session: AsyncSession, caller: Principal, run: Run) -> None:
+    target = Target("run", run.slug, run.project_id)
+    await audit.record_daily(session, caller.actor, Action.RUN_PUSH, target)
+
+
+async def _set(session: AsyncSession, caller: Principal, run: Run, batch: Batch) -> None:
     """Params are set once, as MLflow has it; tags again and again."""
     if not batch.params and not batch.tags:
         return
     if run.deleted_at is not None:
         raise Conflict(f"run {run.slug} is deleted: restore it before logging to it")
+    await _note(session, caller, run)
     texts = {"params": dict(batch.params), "tags": dict(batch.tags)}
     await secrets.refuse_values(session, [run.project_id], texts)
     for kind, values in ((PARAM, batch.params), (TAG, batch.tags)):
@@ -266,6 +274,3 @@ async def _tracked_all(session: AsyncSession, found: Sequence[Run]) -> list[Trac
         Tracked(run, series.get(run.id, []), entries[run.id][PARAM], entries[run.id][TAG])
         for run in found
     ]
-
-
-__all__ = ["Batch", "Tracked", "utcnow"]

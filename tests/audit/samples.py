@@ -194,6 +194,9 @@ async def cluster(_world: World, _session: WriteSession) -> Names:
 
 
 _NEW_PASSWORD = {"password": PASSWORD, "repeat": PASSWORD}
+_MLFLOW = "POST /api/2.0/mlflow"
+_NAMED = {"run_id": "{run_id}"}
+_ENTRY = _NAMED | {"key": "seed", "value": "3"}
 _POINTS = {"points": [{"key": "loss", "step": 1, "value": 0.5}]}
 _VALUE = {"value": "hf_9d8c7b6a5f"}
 _HOST = {"host": "ray.internal", "reason": "the team's cluster"}
@@ -261,6 +264,22 @@ SAMPLES: dict[str, Sample] = {
         Action.RUN_FINISH, external, {"status": "succeeded"}
     ),
     "POST /api/v1/runs/{run_id}/metrics": Sample(Action.RUN_PUSH, external, _POINTS),
+    f"{_MLFLOW}/experiments/create": Sample(Action.EXPERIMENT_CREATE, nothing, {"name": "mazes"}),
+    f"{_MLFLOW}/runs/create": Sample(
+        Action.RUN_CREATE, experiment, {"experiment_id": "{experiment_id}", "run_name": "x"}
+    ),
+    f"{_MLFLOW}/runs/update": Sample(Action.RUN_FINISH, external, _NAMED | {"status": "FAILED"}),
+    f"{_MLFLOW}/runs/delete": Sample(Action.RUN_DELETE, stopped, _NAMED),
+    f"{_MLFLOW}/runs/restore": Sample(Action.RUN_RESTORE, deleted, _NAMED),
+    f"{_MLFLOW}/runs/log-metric": Sample(
+        Action.RUN_PUSH, external, _NAMED | {"key": "loss", "value": 0.5, "step": 1}
+    ),
+    f"{_MLFLOW}/runs/log-batch": Sample(
+        Action.RUN_PUSH, external, _NAMED | {"metrics": [{"key": "loss", "value": 0.5}]}
+    ),
+    f"{_MLFLOW}/runs/log-parameter": Sample(Action.RUN_PUSH, external, _ENTRY),
+    f"{_MLFLOW}/runs/set-tag": Sample(Action.RUN_PUSH, external, _ENTRY),
+    f"{_MLFLOW}/runs/delete-tag": Sample(Action.RUN_PUSH, external, _ENTRY),
     "POST /api/v1/runs/{run_id}/shares": Sample(Action.SHARE_CREATE, external),
     "POST /runs/{slug}/share": Sample(Action.SHARE_CREATE, external),
     "DELETE /api/v1/runs/{run_id}/shares/{share_id}": Sample(Action.SHARE_REVOKE, shared),
@@ -366,6 +385,11 @@ UNCHANGING = {
     "POST /api/v1/outgoing-hosts/check": "says whether an address would be called",
     "POST /settings/outgoing/try": "says whether an address would be called",
     "POST /preferences/{name}": "sets a cookie of one's own browser",
+    "POST /runs/views": "keeps one's own look at the table, which shows nothing new",
+    "POST /runs/views/{view_id}/delete": "forgets one's own look at the table",
+    "POST /api/2.0/mlflow/experiments/search": "reads",
+    "POST /api/2.0/mlflow/experiments/set-experiment-tag": "is taken, and nothing is stored",
+    "POST /api/2.0/mlflow/runs/search": "reads",
 }
 
 

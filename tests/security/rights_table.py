@@ -52,6 +52,12 @@ TABLE: dict[Right, str] = {
     """,
     (READ, None): """
         GET /
+        GET /api/2.0/mlflow/experiments/get
+        GET /api/2.0/mlflow/experiments/search
+        GET /api/2.0/mlflow/metrics/get-history
+        GET /api/2.0/mlflow/runs/get
+        POST /api/2.0/mlflow/experiments/search
+        POST /api/2.0/mlflow/runs/search
         GET /api/v1/clusters
         GET /api/v1/eval-sets
         GET /api/v1/experiments
@@ -115,12 +121,24 @@ TABLE: dict[Right, str] = {
         GET /runs/{slug}/timeline
     """,
     (WRITE, None): """
+        GET /api/2.0/mlflow/experiments/get-by-name
         GET /runs/new
         GET /runs/new/changes
         GET /runs/new/import
         GET /runs/new/keys
         GET /runs/new/package
         GET /runs/new/yaml
+        POST /api/2.0/mlflow/experiments/create
+        POST /api/2.0/mlflow/experiments/set-experiment-tag
+        POST /api/2.0/mlflow/runs/create
+        POST /api/2.0/mlflow/runs/delete
+        POST /api/2.0/mlflow/runs/delete-tag
+        POST /api/2.0/mlflow/runs/log-batch
+        POST /api/2.0/mlflow/runs/log-metric
+        POST /api/2.0/mlflow/runs/log-parameter
+        POST /api/2.0/mlflow/runs/restore
+        POST /api/2.0/mlflow/runs/set-tag
+        POST /api/2.0/mlflow/runs/update
         POST /api/v1/experiments
         POST /api/v1/runs/external
         POST /api/v1/sweeps

@@ -12,6 +12,8 @@ from app.access.permissions import Permission
 from app.api.deps import ApiGuard
 from app.main import create_app
 from app.settings import Settings
+from app.tracking.api import PREFIX as TRACKING
+from app.tracking.api import TrackingGuard
 from app.web.deps import SESSION_COOKIE, PageGuard
 from tests.api.helpers import RECIPE, V1, bearer
 from tests.security.rights_table import (
@@ -25,6 +27,7 @@ from tests.security.rights_table import (
 )
 from tests.security.world import Things, World
 
+API = (V1, TRACKING)
 HEALTH = ("/healthz", "/readyz")
 SAFE = {"GET", "HEAD"}
 MISSING = Things("nowhere", "exp-nothing1", "run-nothing1", "code-nothing1", "swp-nothing1")
@@ -42,6 +45,7 @@ BODIES: dict[Place, object] = {
 FORMS = {
     ("POST", "/settings/tokens"): {"name": "new", "scope": "read"},
     ("POST", "/runs/new"): {"recipe": RECIPE},
+    ("POST", "/runs/views"): {"name": "mine"},
     ("POST", "/runs/new/changes"): {"recipe": RECIPE, "do": "show"},
     ("POST", "/runs/new/check"): {"recipe": RECIPE},
     ("POST", "/runs/new/package"): {"recipe": RECIPE, "do": "show"},
@@ -82,13 +86,15 @@ def test_the_public_routes_are_those_of_the_table(app: FastAPI) -> None:
 
 def test_the_api_takes_tokens_and_pages_take_sessions(app: FastAPI) -> None:
     for (_, path), guards in guards_of(app).items():
-        kind = ApiGuard if path.startswith(V1) else PageGuard
+        api = TrackingGuard if path.startswith(TRACKING) else ApiGuard
+        kind = api if path.startswith(API) else PageGuard
         assert all(type(guard) is kind for guard in guards), path
 
 
 def test_what_changes_something_needs_more_than_reading() -> None:
     changing = [place for place, right in RIGHTS.items() if place[0] not in SAFE]
     asks = {("POST", f"{V1}/configs/{what}") for what in ("diff", "import", "render", "validate")}
+    asks |= {("POST", f"{TRACKING}/{what}/search") for what in ("experiments", "runs")}
     assert {place for place in changing if RIGHTS[place][0] is Permission.READ} == asks
 
 
@@ -117,7 +123,7 @@ async def test_who_is_not_known_gets_nothing(
 async def test_a_browser_session_is_no_token(http: httpx.AsyncClient, world: World) -> None:
     http.cookies.set(SESSION_COOKIE, world.sessions["site administrator"])
     for method, path in RIGHTS:
-        if path.startswith(V1):
+        if path.startswith(API):
             assert (await http.request(method, path)).status_code == 401, path
 
 
@@ -130,7 +136,7 @@ async def test_everybody_gets_what_the_table_says(
     things = world.ours if whose == "ours" else world.theirs
     wrong = []
     for place, (permission, kind) in RIGHTS.items():
-        is_page = not place[1].startswith(V1)
+        is_page = not place[1].startswith(API)
         if (is_page and name in TOKENS) or (kind is None and whose == "theirs"):
             continue
         answer = await _call(http, world, place, name, things)
@@ -186,7 +192,7 @@ async def _call(
     if kind is not None and "{slug}" not in path and f"{{{kind}_id}}" not in path:
         query.append((kind.value, getattr(things, kind)))
     http.cookies.clear()
-    if path.startswith(V1):
+    if path.startswith(API):
         headers = bearer(world.tokens[name]) if name in world.tokens else {}
         body = BODIES.get(place, {}) if method in ("POST", "PUT", "PATCH") else None
         return await http.request(method, url, params=query, headers=headers, json=body)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import exists, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.models import ApiToken, Project, User
+from app.models import ApiToken, Attempt, Project, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,14 @@ class TokenEntry:
 async def find_valid_token(
     session: AsyncSession, secret_hash: str, now: datetime
 ) -> tuple[ApiToken, User | None] | None:
-    """The token and its owner, unless it is revoked, out of time, or its owner is disabled."""
+    """The token and its owner, unless it is revoked, out of time, or its owner is disabled.
+
+    One of an attempt ends with it.
+    """
+    attempt = select(Attempt.id).where(
+        Attempt.run_id == ApiToken.run_id, Attempt.number == ApiToken.attempt_number
+    )
+    under_way = exists(attempt.where(Attempt.ended_at.is_(None)).correlate(ApiToken))
     row = (
         await session.execute(
             select(ApiToken, User)
@@ -33,6 +40,7 @@ async def find_valid_token(
                 ApiToken.revoked_at.is_(None),
                 or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > now),
                 User.disabled_at.is_(None),
+                or_(ApiToken.run_id.is_(None), under_way),
             )
         )
     ).first()

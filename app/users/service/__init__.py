@@ -55,6 +55,7 @@ from app.users.service.sign_in import change_password, sign_in_with_password
 from app.users.service.tokens import (
     TOKEN_PREFIX,
     TokenEntry,
+    create_run_token,
     create_token,
     find_token,
     get_token,
@@ -79,6 +80,7 @@ __all__ = [
     "create_invite",
     "create_link_for",
     "create_reset_link",
+    "create_run_token",
     "create_session",
     "create_sign_in_link",
     "create_token",

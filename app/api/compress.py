@@ -4,11 +4,12 @@ Only of answers that hold no secret: what is compressed together with a secret t
 """
 
 import gzip
+from typing import TypeVar
 
-from fastapi import Request
-from starlette.responses import HTMLResponse
+from fastapi import Request, Response
 
 _LEAST = 1_000
+R = TypeVar("R", bound=Response)
 _LEVEL = 4
 
 
@@ -17,7 +18,7 @@ def takes_gzip(request: Request) -> bool:
     return any(part.strip().partition(";")[0] == "gzip" for part in accepted.split(","))
 
 
-def compressed(request: Request, response: HTMLResponse) -> HTMLResponse:
+def compressed(request: Request, response: R) -> R:
     """The answer itself, its body packed and its headers told so."""
     response.headers.add_vary_header("Accept-Encoding")
     if takes_gzip(request) and len(response.body) >= _LEAST:

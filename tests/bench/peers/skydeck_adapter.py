@@ -1,0 +1,161 @@
+"""Skydeck as one more tool of the peer benchmark: `tests/bench/bench_peers.py` puts it there.
+
+Lists are the fragment that the page of runs asks for every few seconds; charts are the request of
+the comparison. Both answer compressed, as to a browser.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from urllib.parse import urlencode
+
+# The writer's interpreter knows only the benchmark's own folder.
+ROOT = os.environ["BENCH_SKYDECK_ROOT"]
+sys.path.insert(0, ROOT)
+
+import workload as W  # noqa: E402
+from adapters import Base  # noqa: E402
+
+KEY = "eval/m0"
+POINTS = 320
+"""As many as MLflow's page asks for."""
+VALUES_A_CALL = 90_000
+FRAGMENT = {"HX-Request": "true", "HX-Request-Type": "partial"}
+
+
+class Adapter(Base):
+    name = "skydeck"
+    imports = ("app.client", "app.client_log")
+    ready_path = "/healthz"
+    needs_server_to_write = True
+
+    def env(self):
+        return {
+            "SKYDECK_HOME": os.path.join(self.work, "home"),
+            "SKYDECK_REQUESTS_PER_MINUTE": "10000000",
+            "SKYDECK_LOG_LEVEL": "error",
+            "PYTHONPATH": ROOT,
+            "OPENBLAS_NUM_THREADS": "1",
+        }
+
+    def data_paths(self):
+        return [os.path.join(self.work, "home")]
+
+    def server_argv(self, full=False):
+        return [self.bin("python"), "-m", "app.cli", "web", "--port", str(self.port)]
+
+    def prepare(self):
+        if not os.path.exists(self._file()):
+            environ = dict(os.environ, **self.env())
+            argv = [self.bin("python"), "-m", "tests.bench.peers.prepare", self._file()]
+            subprocess.run(argv, env=environ, cwd=ROOT, check=True)
+
+    def write_normal(self, case, first=0):
+        from app.client import Client
+
+        ids = []
+        with Client(self.url, self._secrets()["token"]) as skydeck:
+            for i in range(first, first + case.runs):
+                if self.expired():
+                    break
+                run = self._run(skydeck, case, i)
+                for s, row in W.steps(case, i):
+                    skydeck.log(run, row, step=s)
+                skydeck.flush()
+                skydeck.finish(run)
+                ids.append(run)
+        return ids
+
+    def write_batch(self, case, first=0):
+        from app.client import Client
+
+        ids = []
+        with Client(self.url, self._secrets()["token"]) as skydeck:
+            for i in range(first, first + case.runs):
+                if self.expired():
+                    break
+                run = self._run(skydeck, case, i)
+                rows = list(W.steps(case, i))
+                size = max(1, VALUES_A_CALL // case.metrics)
+                for a in range(0, len(rows), size):
+                    some = rows[a : a + size]
+                    columns = {"step": [s for s, _ in some]}
+                    for name in case.metric_names():
+                        columns[name] = [row[name] for _, row in some]
+                    skydeck.push_columns(run, columns)
+                skydeck.finish(run)
+                ids.append(run)
+        return ids
+
+    def write_many(self, case, first=0):
+        """The case `many` through the services, several runs a transaction: three requests a run
+        would take far too long. Not a figure for ingest speed."""
+        if case.name != "many":
+            return self.write_batch(case, first)
+        from tests.bench.peers.fill import fill
+
+        return fill(self.env()["SKYDECK_HOME"], case, first)
+
+    def list_ops(self, case, ids):
+        flt = f'config("{W.FILTER_PARAM}") = {W.FILTER_VALUE}'
+        return {
+            "list_page_newest": lambda m: self._page(m),
+            "list_page_sorted_by_metric": lambda m: self._page(m, sort=f"-metric:{KEY}:best"),
+            "list_page_filtered_by_param": lambda m: self._page(m, filter=flt),
+        }
+
+    def chart_ops(self, case, ids):
+        ops = {}
+        for n in (20, 100):
+            if len(ids) >= n:
+                ops[f"chart_{n}_sampled"] = self._chart(ids[:n], max_points=POINTS, digits=6)
+                ops[f"chart_{n}_full"] = self._chart(ids[:n], max_points=10_000)
+                ops[f"chart_{n}_poll_nothing_new"] = self._poll(ids[:n])
+        return ops
+
+    def _run(self, skydeck, case, i):
+        made = skydeck.create_external_run(
+            W.run_name(i), experiment=W.PROJECT, config=W.params(i, case.params)
+        )
+        return made["id"]
+
+    def _page(self, meter, **query):
+        headers = dict(FRAGMENT, Cookie=f"skydeck_session={self._secrets()['session']}")
+        path = "/runs" + (f"?{urlencode(query)}" if query else "")
+        body = meter.send("GET", path, headers=headers)
+        return len(re.findall(rb'<tr id="run-', body))
+
+    def _chart(self, runs, **query):
+        def go(meter):
+            got = self._series(meter, runs, query)
+            return sum(len(each["step"]) for each in got)
+
+        return go
+
+    def _poll(self, runs):
+        since = []
+
+        def go(meter):
+            if not since:
+                got = self._series(meter, runs, {"max_points": POINTS})
+                since.extend(each["cursor"] for each in got)
+                meter.reset()
+            return len(self._series(meter, runs, {"since": since}))
+
+        return go
+
+    def _series(self, meter, runs, query):
+        text = urlencode({"run": runs, "key": KEY, **query}, doseq=True)
+        headers = {"Authorization": f"Bearer {self._secrets()['token']}"}
+        return meter.json("GET", f"/api/v1/series?{text}", headers=headers)["series"]
+
+    def _file(self):
+        return os.path.join(self.work, "secrets.json")
+
+    def _secrets(self):
+        if not hasattr(self, "_known"):
+            with open(self._file()) as file:
+                self._known = json.load(file)
+        return self._known
