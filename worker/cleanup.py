@@ -11,6 +11,7 @@ from app.clock import utcnow
 from app.code import service as code
 from app.db import Database
 from app.idempotency import service as idempotency
+from app.metrics import service as metrics
 from app.models import Worker
 from app.secrets import service as secrets
 from app.users import service as users
@@ -50,8 +51,8 @@ async def keep_clean(
 async def clean_up(database: Database, *, now: datetime) -> None:
     """Deletes old idempotency keys, ended sessions, used links and rows of dead workers.
 
-    Uploads of code that no config names. And the values of secrets that were replaced, once no job
-    can print them any more.
+    Uploads of code that no config names, and points of runs that were deleted 30 days ago. And the
+    values of secrets that were replaced, once no job can print them any more.
     """
     async with database.write() as session:
         await idempotency.forget_old(session, now)
@@ -60,3 +61,13 @@ async def clean_up(database: Database, *, now: datetime) -> None:
         await session.execute(delete(Worker).where(is_dead))
         await secrets.forget_retired(session)
         await code.forget_unused(session, now)
+    await _prune(database, now)
+
+
+async def _prune(database: Database, now: datetime) -> None:
+    """The points of runs that were deleted long ago, a few at a time."""
+    has_more = True
+    while has_more:
+        async with database.write() as session:
+            has_more = await metrics.prune(session, now)
+    await database.give_back()

@@ -15,6 +15,7 @@ from app.errors import Invalid, Problem
 from app.metrics import repository
 from app.metrics.charts import HERO_KEY
 from app.metrics.ingest import MetricPoint, columns_of, ingest, ingest_columns
+from app.metrics.pruning import prune
 from app.metrics.repository import SolveCount
 from app.metrics.series import (
     MIN_DOWNSAMPLED_POINTS,
@@ -37,6 +38,7 @@ __all__ = [
     "ingest",
     "list_series",
     "load_series",
+    "prune",
     "push",
     "read_series",
 ]

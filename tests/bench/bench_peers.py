@@ -53,9 +53,7 @@ def _copy(source: Path, target: Path) -> Path:
     return target
 
 
-def _run(
-    bench: Path, arguments: tuple[str, ...], tools: list[str], work: Path, out: Path
-) -> int:
+def _run(bench: Path, arguments: tuple[str, ...], tools: list[str], work: Path, out: Path) -> int:
     command = [sys.executable, bench / "bench.py", *arguments, "--work", work / "data"]
     for tool in tools:
         command += ["--tool", tool]

@@ -13,8 +13,8 @@ from app.users import service as users
 from tests.web.seed import sign_in
 
 
-async def main(file: Path) -> None:
-    """Writes `{token, session}` into the file."""
+async def main() -> dict[str, str]:
+    """`{token, session}` of a store that is made where there is none."""
     settings = load_settings()
     settings.home.mkdir(parents=True, exist_ok=True)
     await migrate(settings.url)
@@ -23,8 +23,8 @@ async def main(file: Path) -> None:
     async with database.write() as session:
         _, token = await users.create_token(session, name="bench", scope=Scope.ADMIN)
     await database.close()
-    file.write_text(json.dumps({"token": token, "session": session_secret}))
+    return {"token": token, "session": session_secret}
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1])))
+    Path(sys.argv[1]).write_text(json.dumps(asyncio.run(main())))

@@ -36,7 +36,6 @@ class Adapter(Base):
             "SKYDECK_HOME": os.path.join(self.work, "home"),
             "SKYDECK_REQUESTS_PER_MINUTE": "10000000",
             "SKYDECK_LOG_LEVEL": "error",
-            "PYTHONPATH": ROOT,
             "OPENBLAS_NUM_THREADS": "1",
         }
 
@@ -44,7 +43,10 @@ class Adapter(Base):
         return [os.path.join(self.work, "home")]
 
     def server_argv(self, full=False):
-        return [self.bin("python"), "-m", "app.cli", "web", "--port", str(self.port)]
+        # The server is started in a folder of its own, by an interpreter that may know another
+        # checkout.
+        code = f"import sys; sys.path.insert(0, {ROOT!r}); from app.cli import main; main()"
+        return [self.bin("python"), "-c", code, "web", "--port", str(self.port)]
 
     def prepare(self):
         if not os.path.exists(self._file()):
