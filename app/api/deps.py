@@ -27,12 +27,13 @@ DEFAULT_LIMIT = 50
 _CURSOR_LENGTH = 2_000
 
 
-def get_database(request: Request) -> Database:
+# Asynchronous, or each call would go through a thread of the pool.
+async def get_database(request: Request) -> Database:
     database: Database = request.app.state.database
     return database
 
 
-def get_settings(request: Request) -> Settings:
+async def get_settings(request: Request) -> Settings:
     settings: Settings = request.app.state.settings
     return settings
 

@@ -34,7 +34,7 @@ PAGE_SIZE = 100
 _LENGTH = 2_000
 
 
-def asked(
+async def asked(
     project: str = "",
     q: SearchWords = "",
     status: str = "",

@@ -136,8 +136,17 @@ async def _look_up(request: Request) -> Viewer | None:
     return Viewer(user, principal, projects, row.slug)
 
 
-Store = Annotated[Database, Depends(database)]
-Config = Annotated[Settings, Depends(settings)]
+async def _store(request: Request) -> Database:
+    return database(request)
+
+
+async def _config(request: Request) -> Settings:
+    return settings(request)
+
+
+# Asynchronous, or each call would go through a thread of the pool.
+Store = Annotated[Database, Depends(_store)]
+Config = Annotated[Settings, Depends(_config)]
 SignedIn = Annotated[Viewer, Depends(PageGuard(Permission.ACCOUNT))]
 """One's own account. Pages about anything else name what they need."""
 Reader = Annotated[Viewer, Depends(PageGuard(Permission.READ))]

@@ -26,7 +26,12 @@ class Htmx:
         return cls(is_fragment=headers.get("hx-request") == "true" and is_partial)
 
 
-HtmxRequest = Annotated[Htmx, Depends(Htmx.of)]
+async def _of(request: Request) -> Htmx:
+    return Htmx.of(request)
+
+
+HtmxRequest = Annotated[Htmx, Depends(_of)]
+"""Asynchronous, or each call would go through a thread of the pool."""
 
 
 def vary(response: Response) -> Response:
