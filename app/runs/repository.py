@@ -106,7 +106,7 @@ async def list_for_table(session: AsyncSession, run_ids: Sequence[UUID]) -> list
         joinedload(Run.experiment, innerjoin=True).load_only(
             Experiment.id, Experiment.name, Experiment.slug, raiseload=True
         ),
-        joinedload(Run.cluster).load_only(Cluster.id, Cluster.name, raiseload=True),
+        joinedload(Run.cluster),
         defer(Run.lease_token, raiseload=True),
         defer(Run.lease_until, raiseload=True),
         defer(Run.due_at, raiseload=True),

@@ -196,7 +196,7 @@ async def cluster(_world: World, _session: WriteSession) -> Names:
 _NEW_PASSWORD = {"password": PASSWORD, "repeat": PASSWORD}
 _MLFLOW = "POST /api/2.0/mlflow"
 _NAMED = {"run_id": "{run_id}"}
-_ENTRY = _NAMED | {"key": "seed", "value": "3"}
+_ENTRY = _NAMED | {"key": "note", "value": "quite-unusual"}
 _POINTS = {"points": [{"key": "loss", "step": 1, "value": 0.5}]}
 _VALUE = {"value": "hf_9d8c7b6a5f"}
 _HOST = {"host": "ray.internal", "reason": "the team's cluster"}
