@@ -85,13 +85,26 @@ class ColumnPicker:
 class TableQuery(Protocol):
     """What the address of the table asks for; see `app/runs/table_views.py`."""
 
-    project: str
-    words: str
-    status: str
-    filter: str
-    sort: str
-    columns: tuple[str, ...]
-    group: str
+    @property
+    def project(self) -> str: ...
+
+    @property
+    def words(self) -> str: ...
+
+    @property
+    def status(self) -> str: ...
+
+    @property
+    def filter(self) -> str: ...
+
+    @property
+    def sort(self) -> str: ...
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+
+    @property
+    def group(self) -> str: ...
 
     @property
     def is_narrowed(self) -> bool: ...

@@ -113,7 +113,7 @@ async def _few(session: AsyncSession, condition: Condition, keys: Keys) -> list[
     query = _fitting(condition, keys)
     if query is None:
         return []
-    found = list(await session.scalars(query.limit(FEW + 1)))
+    found: list[UUID] = list(await session.scalars(query.limit(FEW + 1)))
     return found if len(found) <= FEW else None
 
 
@@ -142,7 +142,9 @@ def _condition(condition: Condition, keys: Keys, now: datetime) -> ColumnElement
     if field.name in _OWN:
         return _compare(_OWN[field.name], condition, condition.values)
     column, key, reference = _OTHERS[field.name]
-    return reference.in_(select(key).where(_compare(column, condition, condition.values)))
+    fits = _compare(column, condition, condition.values)
+    found: ColumnElement[bool] = reference.in_(select(key).where(fits))
+    return found
 
 
 def _of_others(condition: Condition, keys: Keys) -> ColumnElement[bool]:
@@ -158,7 +160,7 @@ def _of_others(condition: Condition, keys: Keys) -> ColumnElement[bool]:
     return not_(found) if is_other else found
 
 
-def _fitting(condition: Condition, keys: Keys) -> Select[tuple[UUID]] | None:
+def _fitting(condition: Condition, keys: Keys) -> Select[Any] | None:
     """The ids of the runs with a row that fits; None: the key is unknown."""
     field = condition.field
     if field.kind is Kind.TAG:

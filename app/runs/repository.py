@@ -126,7 +126,7 @@ def shown(
 
     `text` is searched for in the name, the slug and the experiment's name.
     """
-    parts = [Run.deleted_at.is_(None)]
+    parts: list[ColumnElement[bool]] = [Run.deleted_at.is_(None)]
     if projects is not None:
         parts.append(Run.project_id.in_(projects))
     if experiment_id is not None:

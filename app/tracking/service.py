@@ -126,6 +126,7 @@ async def update_run(
 
 async def log(session: AsyncSession, caller: Principal, slug: str, batch: Batch) -> None:
     """Stores all of a batch, or nothing."""
+    run: Run | None = None
     if caller.only_run is not None:
         run = await _own_run(session, caller)
         attempt = caller.only_run.attempt
@@ -133,7 +134,8 @@ async def log(session: AsyncSession, caller: Principal, slug: str, batch: Batch)
     else:
         place = await runs.get_for_push(session, slug)
         caller.require(Permission.WRITE, place.project_id, what=f"run {slug}")
-        run = await runs.get(session, slug) if batch.params or batch.tags else None
+        if batch.params or batch.tags:
+            run = await runs.get(session, slug)
     if run is not None:
         await _set(session, caller, run, batch)
     if batch.metrics:

@@ -155,7 +155,8 @@ def _relative(then: datetime) -> str:
 @lru_cache
 def _status_mark(name: str) -> Markup:
     """Rendered once a status: a table has a hundred of them."""
-    return Markup(ENVIRONMENT.get_template("macros/ui.html").module.status(name))  # noqa: S704
+    module: Any = ENVIRONMENT.get_template("macros/ui.html").module
+    return Markup(module.status(name))  # noqa: S704
 
 
 def _clock(then: datetime) -> str:

@@ -61,8 +61,8 @@ async def test_a_job_gets_its_own_run_and_attempt(
     made = (await call(anyone, "runs/create", body, headers=headers)).json()["run"]
     assert made["info"]["run_id"] == run.slug
     for step in (1, 2):
-        body = {"run_id": run.slug, "key": "loss", "value": step / 2, "step": step}
-        answer = await call(anyone, "runs/log-metric", body, headers=headers)
+        point = {"run_id": run.slug, "key": "loss", "value": step / 2, "step": step}
+        answer = await call(anyone, "runs/log-metric", point, headers=headers)
         assert answer.json() == {}
     end = {"run_id": run.slug, "status": "FINISHED"}
     assert (await call(anyone, "runs/update", end, headers=headers)).is_success

@@ -54,11 +54,12 @@ def _copy(source: Path, target: Path) -> Path:
 
 
 def _run(bench: Path, arguments: tuple[str, ...], tools: list[str], work: Path, out: Path) -> int:
-    command = [sys.executable, bench / "bench.py", *arguments, "--work", work / "data"]
+    program, data = str(bench / "bench.py"), str(work / "data")
+    command = [sys.executable, program, *arguments, "--work", data]
     for tool in tools:
         command += ["--tool", tool]
     environ = os.environ | {"BENCH_SKYDECK_ROOT": str(ROOT)}
-    return subprocess.run([*command, "--out", out], env=environ).returncode
+    return subprocess.run([*command, "--out", str(out)], env=environ).returncode
 
 
 if __name__ == "__main__":

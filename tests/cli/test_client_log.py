@@ -76,7 +76,13 @@ def test_steps_count_by_themselves_for_each_run(logged: tuple[Client, Service]) 
 
 def test_strange_numbers_and_keys_arrive(logged: tuple[Client, Service]) -> None:
     api, service = logged
-    values = {"a": math.nan, "b": math.inf, "c": -math.inf, "d": np.float32(0.5), "e": 2**63 - 1}
+    values: dict[str, Any] = {
+        "a": math.nan,
+        "b": math.inf,
+        "c": -math.inf,
+        "d": np.float32(0.5),
+        "e": 2**63 - 1,
+    }
     api.log("run-x", values, step=1)
     api.log("run-x", {"step": 3.0, "⏱ 'n\" <b>": 1.0}, step=2)
     api.flush(5)
@@ -125,7 +131,7 @@ def test_a_refusal_is_raised_at_the_next_call() -> None:
 def test_the_oldest_are_dropped_when_too_many_wait() -> None:
     log = MetricLog(client(Service(*[503] * 1_000))._push_lines, every=60)
     log._thread = threading.Thread()
-    log._rows = [("run-x", 0, 0.0, dict.fromkeys(range(MAX_WAITING // 10), 1.0))] * 10
+    log._rows = [("run-x", 0, 0.0, dict.fromkeys(map(str, range(MAX_WAITING // 10)), 1.0))] * 10
     log._waiting = MAX_WAITING
     with pytest.warns(UserWarning, match="of the oldest values are lost"):
         log.add("run-x", {"loss": 1.0})

@@ -74,7 +74,7 @@ def site(sqlite_template: Path, tmp_path: Path) -> Iterator[Site]:
 
 def call(python: Path, site: Site, token: str, *words: str) -> Any:
     environ = os.environ | {"MLFLOW_TRACKING_TOKEN": token, "GIT_PYTHON_REFRESH": "quiet"}
-    command = [python, HERE / "mlflow_client.py", site.url, *words]
+    command = [str(python), str(HERE / "mlflow_client.py"), site.url, *words]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environ)
     assert answer.returncode == 0, answer.stderr
     return json.loads(answer.stdout.splitlines()[-1])

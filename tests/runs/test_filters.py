@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from app.clock import utcnow
 from app.db import Database
 from app.errors import Invalid
-from app.metrics import service as metrics
 from app.metrics.columns import Columns
+from app.metrics.ingest import ingest_columns
 from app.models import Run, RunStatus
 from app.projects import service as projects
 from app.runs import filter_sql
@@ -46,7 +46,7 @@ async def names(database: Database) -> dict[Any, str]:
             )
             if n < 6:
                 columns = Columns.of([(1, n / 10, 0.0), (2, n / 20, 0.0)])
-                await metrics.ingest_columns(session, run.id, 1, {SCORE: columns, LOSS: columns})
+                await ingest_columns(session, run.id, 1, {SCORE: columns, LOSS: columns})
             if n == 2:
                 await runs.finish_external(session, run, RunStatus.FAILED, actor=ADA)
             found[run.id] = run.name
@@ -76,7 +76,7 @@ async def listed(database: Database, names: dict[Any, str], **wanted: Any) -> st
         (f'metric("{SCORE}").best >= 0.3', "543"),
         (f'metric("{SCORE}") < 0.1', "10"),
         (f'metric("{LOSS}").best = 0', "0"),
-        (f'metric("{SCORE}").best_step = 1 and metric("{SCORE}").count = 2', "54321"),
+        (f'metric("{SCORE}").best_step = 1 and metric("{SCORE}").count = 2', "543210"),
         (f'not metric("{SCORE}").best >= 0.3', "6210"),
         ('metric("unknown").last > 0', ""),
         ('not metric("unknown").last > 0', "6543210"),
@@ -207,7 +207,7 @@ async def test_mistakes_are_placed_and_explained(
     with pytest.raises(Invalid, match=words) as caught:
         async with sqlite_database.read() as session:
             await list_places(session, Wanted(projects=None, filter=text), limit=1)
-    assert caught.value.problems[0].field == f"character {place}"
+    assert caught.value.problems[0].rule == f"character {place}"
 
 
 @given(st.text(max_size=60))

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from app.db import Database
-from app.metrics import service as metrics
 from app.metrics.columns import Columns
+from app.metrics.ingest import ingest_columns
 from app.projects import service as projects
 from app.runs import service as runs
 from tests.factories import ADA
@@ -30,7 +30,7 @@ async def filled(sqlite_database: Database) -> Database:
                 config={"seed": n, "<b>": "<i>"},
             )
             points = Columns.of([(1, n + 0.123456789, 0.0)])
-            await metrics.ingest_columns(session, run.id, 1, {"loss": points})
+            await ingest_columns(session, run.id, 1, {"loss": points})
     return sqlite_database
 
 

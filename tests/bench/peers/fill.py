@@ -8,8 +8,8 @@ import workload as W  # type: ignore[import-not-found]  # the peer benchmark's o
 
 from app.access.principal import Actor
 from app.db import Database
-from app.metrics import service as metrics
 from app.metrics.columns import Columns
+from app.metrics.ingest import ingest_columns
 from app.models import RunStatus
 from app.projects import service as projects
 from app.runs import service as runs
@@ -43,7 +43,7 @@ async def _fill(home: Path, case: Any, first: int) -> list[str]:
                     for step, row in W.steps(case, number)
                     for key in row
                 }
-                await metrics.ingest_columns(session, run.id, 1, columns)
+                await ingest_columns(session, run.id, 1, columns)
                 await runs.finish_external(session, run, RunStatus.SUCCEEDED, actor=_ACTOR)
                 ids.append(run.slug)
                 session.expunge_all()
