@@ -1,7 +1,9 @@
 """The web application: pages and JSON API over one database."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import import_module
 
 from fastapi import FastAPI
 
@@ -22,6 +24,8 @@ def create_app(settings: Settings, database: Database | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        # Loads what the first request would else wait a quarter of a second for.
+        await asyncio.to_thread(import_module, "anyio._backends._asyncio")
         yield
         if own:
             await opened.close()
