@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, TypeAlias
 
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
@@ -114,7 +115,7 @@ Rule = Callable[[Mapping[str, Any]], Iterable[Finding]]
 """Looks at the full values of a config, all of the right type and in range."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Recipe:
     """A starting config: groups of typed fields, and rules over all their values.
 
@@ -142,9 +143,13 @@ class Recipe:
     error_rules: tuple[Rule, ...] = ()
     warning_rules: tuple[Rule, ...] = ()
 
-    def fields(self) -> dict[str, Field]:
+    def fields(self) -> Mapping[str, Field]:
         """All fields by key, in the order of the form."""
-        return {each.key: each for group in self.groups for each in group.fields}
+        return self._fields
 
     def defaults(self) -> dict[str, Value]:
-        return {key: each.default for key, each in self.fields().items()}
+        return {key: each.default for key, each in self._fields.items()}
+
+    @cached_property
+    def _fields(self) -> dict[str, Field]:
+        return {each.key: each for group in self.groups for each in group.fields}

@@ -23,6 +23,7 @@ from app.recipes.texts import UnreadableError, dump_line, read_any
 from app.recipes.yaml_text import Document
 
 __all__ = [
+    "LONGEST_DOCUMENT",
     "SECRETS",
     "ClusterResources",
     "Document",
@@ -51,6 +52,9 @@ __all__ = [
     "write_document",
     "write_value",
 ]
+
+LONGEST_DOCUMENT = yaml_text.LONGEST
+"""Characters of a YAML text that is read."""
 
 _RECIPES = {recipe.name: with_common(recipe) for recipe in (EMBEDDED_MAZE_GRPO, *load_all())}
 _JOB_RULES = {Package.SKYRL: job_rules.SKYRL_RULES, Package.COMMAND: job_rules.COMMAND_RULES}
