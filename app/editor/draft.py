@@ -16,7 +16,8 @@ from app.recipes.service import Document, UnreadableError
 from app.web.forms import as_text, typed_values
 
 RECIPE, PROJECT, EXPERIMENT, NAME, CLUSTER = "recipe", "project", "experiment", "name", "cluster"
-NAMING = (PROJECT, EXPERIMENT, NAME, CLUSTER)
+OF = "of"
+NAMING = (PROJECT, EXPERIMENT, NAME, CLUSTER, OF)
 VIEW, YAML = "view", "yaml"
 DO, SET = "do", "set"
 OTHER_KEY, OTHER_VALUE = "other_key", "other_value"
@@ -30,7 +31,8 @@ Row = tuple[str, str]
 class Draft:
     """`texts` by field of the form, `others` (key, value) beyond it, `naming` by `NAMING`.
 
-    `fault` is why `yaml` cannot be read; the config is then the one before it.
+    `fault` is why `yaml` cannot be read; the config is then the one before it. `naming[OF]` is the
+    id of the experiment that the config came from: names may repeat.
     """
 
     recipe: Recipe
@@ -83,6 +85,14 @@ class Draft:
         text = self.yaml or recipes.write_document(self.recipe, values)
         text = recipes.change_document(self.recipe, text, values)
         return replace(self, yaml=text, document=recipes.read_document(self.recipe, text))
+
+    def typed_yaml(self) -> str | None:
+        """The text to keep beside the values; None where nobody wrote anything of it."""
+        if not self.yaml or self.fault is not None:
+            return None
+        values = {**self.recipe.defaults(), **self.config}
+        text = self.with_yaml().yaml
+        return None if text == recipes.write_document(self.recipe, values) else text
 
     def of_recipe(self, recipe: Recipe) -> "Draft":
         """Another recipe: what was typed stays where it has the key and was not just a default."""

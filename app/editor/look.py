@@ -9,7 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.access.permissions import Permission
 from app.clusters import service as clusters
-from app.editor.draft import CLUSTER, EXPERIMENT, PROJECT, YAML, Draft
+from app.editor import launching
+from app.editor.draft import CLUSTER, PROJECT, YAML, Draft
 from app.errors import Invalid, NotFound
 from app.experiments import service as experiments
 from app.models import Cluster, ClusterKind, Config, Run, RunStatus
@@ -19,6 +20,7 @@ from app.recipes.diff import Change
 from app.recipes.model import Finding, Findings, Recipe
 from app.runs import policy
 from app.runs import service as runs
+from app.runs.path_users import list_path_users
 from app.secrets import service as secrets
 from app.web.cluster_line import ClusterLine, cluster_line
 from app.web.deps import Viewer
@@ -39,13 +41,14 @@ class Previous:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """`values` are the full ones, None while they have errors. `gpus` as `recipes.gpus_by_part`.
+    """`config` as typed; `values` are the full ones, None while they have errors. `gpus` as in `recipes.Examined`.
 
     `cluster_gpus` by node; None while nobody has seen the cluster's nodes, or it has none to give.
     `like` are finished runs of the same recipe.
     """
 
     findings: Findings
+    config: Mapping[str, Any]
     values: dict[str, Any] | None
     gpus: dict[str, int] | None
     clusters: Sequence[Cluster]
@@ -66,14 +69,16 @@ async def look(session: AsyncSession, viewer: Viewer, draft: Draft) -> tuple[Dra
     cluster = _chosen(offered, draft)
     gpus = clusters.gpus_by_node(cluster)
     config = masked.config
-    own = _of_config(masked, config, told)
-    findings = _on_cluster(own, masked, config, cluster, gpus)
-    values = recipes.complete(draft.recipe, config) if own.ok else None
+    others = await list_path_users(
+        session, draft.recipe, config, cluster, projects=viewer.principal.projects(Permission.READ)
+    )
+    found = _examined(masked, config, told, _place(cluster, gpus, others))
     loads = await runs.loads(session)
     return masked, Look(
-        findings=findings,
-        values=values,
-        gpus=None if draft.fault else recipes.gpus_by_part(draft.recipe, config),
+        findings=_with_barriers(found.findings, masked, config, cluster),
+        config=config,
+        values=found.values,
+        gpus=found.gpus,
         clusters=offered,
         cluster=cluster,
         cluster_gpus=gpus if gpus and cluster.kind is not ClusterKind.EMBEDDED else None,
@@ -97,38 +102,41 @@ def project_slug(viewer: Viewer, draft: Draft) -> str:
     return draft.naming.get(PROJECT) or usual
 
 
-def _of_config(draft: Draft, config: Mapping[str, Any], told: list[Finding]) -> Findings:
-    """What is wrong wherever it is to run."""
+def _place(
+    cluster: Cluster, gpus: tuple[int, ...], others: Sequence[recipes.OtherRun]
+) -> recipes.Place:
+    if cluster.kind is ClusterKind.EMBEDDED:
+        return recipes.Place(is_embedded=True, other_runs=others)
+    resources = recipes.ClusterResources(name=cluster.name, gpus_by_node=gpus) if gpus else None
+    return recipes.Place(cluster=resources, other_runs=others)
+
+
+def _examined(
+    draft: Draft, config: Mapping[str, Any], told: Sequence[Finding], place: recipes.Place
+) -> recipes.Examined:
+    """What is wrong with the config, and with the typing of it."""
     if draft.fault is not None:
         fault = Finding(rule="yaml", fields=(YAML,), message=str(draft.fault))
-        return Findings(errors=(fault, *told))
-    found = recipes.validate(draft.recipe, config)
-    return replace(found, errors=(*told, *draft.findings(), *found.errors))
+        return recipes.Examined(findings=Findings(errors=(fault, *told)))
+    found = recipes.examine(draft.recipe, config, place)
+    typing = (*told, *draft.findings())
+    if not typing:
+        return found
+    errors = (*typing, *found.findings.errors)
+    return replace(found, findings=replace(found.findings, errors=errors), values=None)
 
 
-def _on_cluster(
-    own: Findings,
-    draft: Draft,
-    config: Mapping[str, Any],
-    cluster: Cluster,
-    gpus: tuple[int, ...],
+def _with_barriers(
+    found: Findings, draft: Draft, config: Mapping[str, Any], cluster: Cluster
 ) -> Findings:
-    """With what the cluster does not have, or does not allow."""
-    refusal = None
-    if cluster.kind is ClusterKind.EMBEDDED:
-        refusal = recipes.embedded_refusal(draft.recipe)
-    elif gpus and own.ok:
-        resources = recipes.ClusterResources(name=cluster.name, gpus_by_node=gpus)
-        own = recipes.validate(draft.recipe, config, cluster=resources)
-    errors = ([refusal] if refusal else []) + list(own.errors)
-    said = {each.fields for each in errors}
-    barriers = policy.barriers(cluster, draft.recipe.name, config)
-    errors += [
+    """With what the cluster does not allow, where nothing is said of the same field yet."""
+    said = {each.fields for each in found.errors}
+    barriers = tuple(
         Finding(rule=each.rule, fields=(each.field,), message=each.message, fix=each.fix)
-        for each in barriers
+        for each in policy.barriers(cluster, draft.recipe.name, config)
         if (each.field,) not in said
-    ]
-    return replace(own, errors=tuple(errors))
+    )
+    return replace(found, errors=found.errors + barriers)
 
 
 async def _secret_findings(session: AsyncSession, viewer: Viewer, draft: Draft) -> list[Finding]:
@@ -163,12 +171,11 @@ def _chosen(offered: Sequence[Cluster], draft: Draft) -> Cluster:
 async def _previous(
     session: AsyncSession, viewer: Viewer, draft: Draft, config: Mapping[str, Any]
 ) -> Previous | None:
-    name = draft.naming.get(EXPERIMENT, "").strip() or draft.recipe.name
     try:
         project = await projects.get(session, project_slug(viewer, draft))
         if not viewer.may(Permission.READ, project.id):
             return None
-        experiment = await experiments.find_by_name(session, project, name)
+        experiment = await launching.find(session, project, draft)
     except (NotFound, Invalid):
         return None
     newest = await experiments.newest_config(session, experiment) if experiment else None

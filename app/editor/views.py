@@ -17,6 +17,7 @@ from app.editor.draft import (
     CLUSTER,
     EXPERIMENT,
     NAME,
+    OF,
     OTHER_KEY,
     OTHER_VALUE,
     PROJECT,
@@ -124,7 +125,7 @@ def _card(recipe: Recipe, *, is_chosen: bool) -> RecipeCard:
 
 def _hidden(draft: Draft, view: View) -> list[tuple[str, str]]:
     """What the view does not show: on the YAML view its text stands for all values."""
-    hidden = [(RECIPE, draft.recipe.name), (VIEW, view)]
+    hidden = [(RECIPE, draft.recipe.name), (VIEW, view), (OF, draft.naming.get(OF, ""))]
     if view is not View.YAML:
         hidden.append((YAML, draft.yaml))
     if view in (View.CHANGES, View.PACKAGE):

@@ -4,15 +4,25 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from app.api.schemas import Answer, Body, ConfigValues, Line, Prose
+from app.api.schemas import Answer, Body, ConfigValues, Line, Prose, no_nul
 from app.models import Config, Experiment
+from app.recipes import service as recipes
 from app.recipes.diff import Change
 from app.recipes.schemas import ChangeAnswer
 
 Tags = Annotated[list[Line], Field(max_length=50, examples=[["lora"]])]
 VersionNumber = Annotated[int, Field(ge=1, lt=2**31, examples=[2])]
+Yaml = Annotated[
+    str,
+    Field(
+        max_length=recipes.LONGEST_DOCUMENT,
+        description="What `config` was typed as, comments and all; it is kept beside the values",
+        examples=["# smaller, to see whether it is enough\ntrainer.policy.model.lora.rank: 16\n"],
+    ),
+    AfterValidator(no_nul),
+]
 
 
 class ExperimentBody(Body):
@@ -21,6 +31,7 @@ class ExperimentBody(Body):
     config: ConfigValues = Field(
         default_factory=dict, examples=[{"trainer.policy.model.lora.rank": 16}]
     )
+    yaml: Yaml | None = None
     project: Line | None = Field(default=None, examples=["default"])
     hypothesis: Prose = ""
     tags: Tags = Field(default_factory=list)
@@ -42,6 +53,7 @@ class VersionBody(Body):
     recipe: Line | None = Field(
         default=None, description="Only for the first version: an experiment keeps its recipe"
     )
+    yaml: Yaml | None = None
     after: int | None = Field(
         default=None, ge=0, lt=2**31, description="The version that you take for the newest"
     )
@@ -106,7 +118,7 @@ class ExperimentAnswer(Answer):
 
 
 class VersionAnswer(Answer):
-    """A frozen config; `changes` are against the version before it."""
+    """A frozen config; `changes` are against the version before it: none for new comments."""
 
     experiment_id: str = Field(examples=["exp-3kq9x2vd"])
     version: int
@@ -117,10 +129,17 @@ class VersionAnswer(Answer):
     created_by: str
     created_at: datetime
     changes: list[ChangeAnswer]
+    yaml: str | None = Field(
+        description="What it was typed as, with comments; null if it was not, and in lists"
+    )
 
     @classmethod
     def of(
-        cls, experiment: Experiment, config: Config, changes: Sequence[Change]
+        cls,
+        experiment: Experiment,
+        config: Config,
+        changes: Sequence[Change],
+        yaml: str | None = None,
     ) -> "VersionAnswer":
         assert config.version is not None
         return cls(
@@ -133,6 +152,7 @@ class VersionAnswer(Answer):
             created_by=config.created_by,
             created_at=config.created_at,
             changes=[ChangeAnswer.model_validate(each) for each in changes],
+            yaml=yaml,
         )
 
 

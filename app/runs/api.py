@@ -98,6 +98,7 @@ async def list_runs(
     cursor: Cursor = None,
     project: Annotated[str | None, Query(description="Only runs of this project")] = None,
     experiment: Annotated[str | None, Query(description="Only runs of this experiment")] = None,
+    sweep: Annotated[str, Query(max_length=200, description="Only runs of this sweep")] = "",
     key: Annotated[
         list[str] | None,
         Query(max_length=50, description="Metric keys whose summaries are wanted, too"),
@@ -118,6 +119,7 @@ async def list_runs(
         cursor=cursor,
         sort=sort,
         experiment=home,
+        sweep=sweep,
     )
     order = parse_sort(sort)
     keys = {*HEADLINE_KEYS, *(key or ()), *([order.name] if order.kind == "metric" else ())}

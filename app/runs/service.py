@@ -67,6 +67,7 @@ async def create(
     cluster: str | None = None,
     overrides: Mapping[str, Any] | None = None,
     config: Mapping[str, Any] | None = None,
+    yaml: str | None = None,
     name: str | None = None,
     tags: Sequence[str] = (),
     version: int | None = None,
@@ -74,17 +75,18 @@ async def create(
     """Queues a run of a version of the experiment's config, the newest unless told otherwise.
 
     `overrides` make an immutable config of this run only; so does `config`, which stands for all
-    values and not only for those that differ. Raises `Invalid` for values the recipe or the cluster
-    refuses and for secrets that are not there, `Conflict` if the experiment has no config or is
-    archived, `NotFound` for the cluster and the version.
+    values and not only for those that differ, and which `yaml` was typed as. Raises `Invalid` for
+    values the recipe or the cluster refuses and for secrets that are not there, `Conflict` if the
+    experiment has no config or is archived, `NotFound` for the cluster and the version.
     """
     experiments.require_open(experiment)
     place = experiment.project_id
     given = config if config is not None else overrides or {}
-    await launch_checks.check_texts(session, place, given, name=name, tags=tags)
+    typed = {**given} if yaml is None else {**given, experiments.YAML: yaml}
+    await launch_checks.check_texts(session, place, typed, name=name, tags=tags)
     base = await _base(session, experiment, version)
     is_whole = config is not None
-    frozen = _config_for(experiment, base, given, is_whole=is_whole, actor=actor)
+    frozen = _config_for(experiment, base, given, is_whole=is_whole, yaml=yaml, actor=actor)
     session.add(frozen)
     await launch_checks.check_texts(session, place, frozen.values)
     named = cluster and await clusters.get(session, cluster)
@@ -158,13 +160,15 @@ async def list_page(
     cursor: str | None = None,
     sort: str = "-created_at",
     experiment: Experiment | None = None,
+    sweep: str = "",
     text: str = "",
     statuses: Sequence[RunStatus] = (),
 ) -> Page[Run]:
     """Runs in `projects` (None: in all) that are not deleted, with experiment, project, config,
     cluster and attempts.
 
-    `text` narrows to runs whose name, slug or experiment's name contains it.
+    `sweep` narrows to the runs of the sweep with that slug, `text` to runs whose name, slug or
+    experiment's name contains it.
     `sort` is a column, `metric:<key>:<last|best|min|max>` or `config:<key>`, with `-` in front
     for descending; runs without a value come last. Raises `Invalid`.
     """
@@ -176,6 +180,7 @@ async def list_page(
         after=place_of(cursor, order) if cursor else None,
         limit=limit + 1,
         experiment_id=experiment.id if experiment else None,
+        sweep=sweep,
         text=text.strip(),
         statuses=statuses,
     )
@@ -375,6 +380,7 @@ def _config_for(
     given: Mapping[str, Any],
     *,
     is_whole: bool,
+    yaml: str | None,
     actor: Actor,
 ) -> Config:
     """The version itself, or a config of one run where its values are others."""
@@ -384,7 +390,13 @@ def _config_for(
     if is_whole and values == base.values:
         return base
     return experiments.make_config(
-        experiment, base.recipe, values, version=None, base_version=base.version, actor=actor
+        experiment,
+        base.recipe,
+        values,
+        version=None,
+        base_version=base.version,
+        actor=actor,
+        yaml=yaml,
     )
 
 

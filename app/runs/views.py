@@ -31,6 +31,7 @@ from app.runs.contexts import (
     MazeCell,
     MazeGrid,
     RunHead,
+    SweepPlace,
     Tab,
     TimelineEvent,
 )
@@ -98,6 +99,9 @@ def run_head(
         tabs=[
             Tab(title, f"/runs/{run.slug}{path}", is_current=title == tab) for title, path in _TABS
         ],
+        sweep=SweepPlace(run.sweep.slug, run.sweep.name, run.sweep_number or 0)
+        if run.sweep
+        else None,
     )
 
 
