@@ -17,6 +17,7 @@ _CONDITION_WORDS = {
     "unreachable": "Cluster does not answer",
     "not_submitted": "Not submitted yet",
     "log_lost": "Log lost",
+    "metrics_incomplete": "Metrics incomplete",
 }
 
 SolveCounts = Sequence[SolveCount]
