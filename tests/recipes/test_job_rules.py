@@ -88,14 +88,18 @@ def test_what_is_taken(config: dict[str, Any]) -> None:
         ({"job.entrypoint": " "}, "no_command"),
         ({"job.metric_patterns": ["("]}, "metric_pattern"),
         ({"job.metric_patterns": ["loss (.*)"]}, "metric_pattern"),
+        ({"job.metric_patterns": [r"(?P<a>x)(?=y)"]}, "metric_pattern"),
+        ({"job.metric_patterns": [r"step=(?P<step>\d+)"]}, "metric_pattern"),
+        ({"job.metric_patterns": [r"a=(?P<a>\d)"] * 51}, "metric_pattern"),
+        ({"job.metric_patterns": [r"(?P<a>.{900})"]}, "metric_pattern"),
         ({"job.gpus": -1}, "range"),
         ({"trainer.epochs": 1}, "unknown_key"),
     ],
 )
 def test_what_a_command_may_not_be(config: dict[str, Any], rule: str) -> None:
     assert rules(COMMAND.name, config) == {rule}
-    pattern = r"(?P<key>loss): (?P<value>[0-9.]+)"
-    assert rules(COMMAND.name, {"job.metric_patterns": [pattern]}) == set()
+    patterns = [r"(?P<key>loss): (?P<value>[0-9.]+)", r"step=(?P<step>\d+)"]
+    assert rules(COMMAND.name, {"job.metric_patterns": patterns}) == set()
 
 
 def test_an_overlap_of_seeds_names_what_would_pass() -> None:
