@@ -1,7 +1,7 @@
 """The recipes there are, and full configs made from them. No database is involved."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from app.errors import Invalid, NotFound, Problem
@@ -86,14 +86,12 @@ def validate(
     *,
     cluster: ClusterResources | None = None,
     is_embedded: bool = False,
-    other_runs: Sequence[OtherRun] = (),
 ) -> Findings:
     """All errors, warnings and notes of a config, whose missing keys take their defaults.
 
     With `cluster`, also whether it has the GPUs; `is_embedded`, whether it runs such recipes.
-    `other_runs` as in `Place`.
     """
-    place = Place(cluster=cluster, is_embedded=is_embedded, other_runs=other_runs)
+    place = Place(cluster=cluster, is_embedded=is_embedded)
     return examine(recipe, config, place).findings
 
 

@@ -1,6 +1,6 @@
 """What SkyRL would say of a config, and what we know better. Pure functions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -8,7 +8,7 @@ from app.recipes import skyrl_job
 from app.recipes.model import Finding, Findings, Recipe
 from app.recipes.skyrl.overrides import Parsed, check_values
 from app.recipes.skyrl.rules import check, placement
-from app.recipes.skyrl.rules.context import ClusterResources, Context, DataSet
+from app.recipes.skyrl.rules.context import ClusterResources, Context, DataSet, OtherRun
 from app.recipes.skyrl.rules.view import Unfit, View
 from app.recipes.skyrl.tree import KeyTree, load_tree
 
@@ -22,14 +22,17 @@ def tree_of(version: str) -> KeyTree:
 
 
 def examine(
-    recipe: Recipe, values: Mapping[str, Any], *, cluster: ClusterResources | None = None
+    values: Mapping[str, Any],
+    parsed: Parsed,
+    *,
+    cluster: ClusterResources | None = None,
+    other_runs: Sequence[OtherRun] = (),
 ) -> Findings:
-    """Keys, types and rules of SkyRL over full values whose own types are right."""
-    parsed = parse(recipe, values)
+    """Keys, types and rules of SkyRL over full values and what `parse` made of them."""
     if parsed.problems:
         return Findings(errors=tuple(parsed.problems + parsed.wrong_types))
-    context = _context(values, parsed, cluster)
-    found = check(parsed.full, cluster=cluster, context=context)
+    context = _context(values, parsed, cluster, other_runs)
+    found = check(parsed.full, context=context)
     return Findings(
         errors=_once([*parsed.wrong_types, *found.errors]),
         warnings=found.warnings,
@@ -43,9 +46,8 @@ def parse(recipe: Recipe, values: Mapping[str, Any]) -> Parsed:
     return check_values(skyrl_job.overrides(recipe, values), tree_of(recipe.tree))
 
 
-def gpus_by_part(recipe: Recipe, values: Mapping[str, Any]) -> dict[str, int] | None:
+def gpus_by_part(parsed: Parsed) -> dict[str, int] | None:
     """GPUs that a run asks for, by what they are for; None where the values do not tell."""
-    parsed = parse(recipe, values)
     try:
         return None if parsed.problems else placement.gpus_by_part(View(parsed.full))
     except Unfit:
@@ -53,7 +55,10 @@ def gpus_by_part(recipe: Recipe, values: Mapping[str, Any]) -> dict[str, int] | 
 
 
 def _context(
-    values: Mapping[str, Any], parsed: Parsed, cluster: ClusterResources | None
+    values: Mapping[str, Any],
+    parsed: Parsed,
+    cluster: ClusterResources | None,
+    other_runs: Sequence[OtherRun],
 ) -> Context:
     is_ours, first = values["job.make_data"], values["job.train_seed_offset"]
     rows, env_id = values["job.train_rows"], values["job.env_id"]
@@ -66,6 +71,7 @@ def _context(
         if is_ours
         else None,
         evaluation=DataSet(rows=mazes, env_id=env_id, seeds=range(mazes)) if is_ours else None,
+        other_runs=other_runs,
         run_folder=_RUN_FOLDER,
         resumes_safely=True,
         wrong_types=frozenset(field for each in parsed.wrong_types for field in each.fields),

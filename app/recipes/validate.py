@@ -26,14 +26,20 @@ def validate(recipe: Recipe, config: Mapping[str, Any]) -> Findings:
 
     Rules over several values run only when each value by itself is right.
     """
+    return look(recipe, config)[0]
+
+
+def look(recipe: Recipe, config: Mapping[str, Any]) -> tuple[Findings, dict[str, Value] | None]:
+    """As `validate`, with the full values; None where a value by itself is wrong."""
     errors = tuple(_each_key(recipe, config))
     if errors:
-        return Findings(errors)
+        return Findings(errors), None
     values = complete(recipe, config)
-    return Findings(
+    found = Findings(
         errors=tuple(found for rule in recipe.error_rules for found in rule(values)),
         warnings=tuple(found for rule in recipe.warning_rules for found in rule(values)),
     )
+    return found, values
 
 
 def complete(recipe: Recipe, config: Mapping[str, Any]) -> dict[str, Value]:

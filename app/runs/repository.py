@@ -292,7 +292,7 @@ async def set_desired_all(
 
 
 @cache
-def _active() -> Select[tuple[UUID, int]]:
+def _active() -> Select[UUID, int]:
     # Making these two takes longer than running them, and each page with a cluster on it asks.
     return (
         select(Cluster.id, func.count(Run.id))

@@ -1,0 +1,28 @@
+"""Paths that only one run may write to, and which of them other runs write to, too. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.recipes.model import RUN_ID, Recipe
+from app.recipes.skyrl.rules import keys as k
+from app.recipes.skyrl.rules.context import OtherRun
+
+_NAMES = {
+    str(k.CKPT_PATH): "ckpt_path",
+    str(k.SYNC_PATH): "lora_sync_path",
+    str(k.EXPORT_PATH): "export_path",
+}
+
+
+def shared_paths(recipe: Recipe, config: Mapping[str, Any]) -> dict[str, str]:
+    """Paths by key that another run may have, too: one with `{run_id}` in it is a run's own."""
+    if recipe.tree is None:
+        return {}
+    values = {**recipe.defaults(), **config}
+    paths = {key: values[key] for key in _NAMES if isinstance(values.get(key), str)}
+    return {key: path for key, path in paths.items() if path and RUN_ID not in path}
+
+
+def other_run(name: str, paths: Mapping[str, str]) -> OtherRun:
+    """A run that writes to these paths, by key."""
+    return OtherRun(name=name, **{_NAMES[key]: path for key, path in paths.items()})

@@ -1,0 +1,34 @@
+"""Which other runs write to the paths of a config: two of them spoil each other's files."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.models import Cluster
+from app.recipes import service as recipes
+from app.recipes.model import Recipe
+from app.recipes.service import OtherRun
+from app.runs import repository
+
+_MOST = 20
+
+
+async def list_path_users(
+    session: AsyncSession,
+    recipe: Recipe,
+    config: Mapping[str, Any],
+    cluster: Cluster,
+    *,
+    projects: frozenset[UUID] | None,
+) -> list[OtherRun]:
+    """Unfinished runs on the cluster, in `projects` (None: in all), that name one of its paths.
+
+    The newest 20 at most, in one query; in none for a config whose paths are all a run's own.
+    """
+    paths = recipes.shared_paths(recipe, config)
+    if not paths or cluster.id is None:
+        return []
+    found = await repository.list_path_users(session, cluster.id, paths, projects, limit=_MOST)
+    return [recipes.other_run(name, used) for name, used in found]
