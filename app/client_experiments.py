@@ -68,10 +68,11 @@ class ExperimentCalls:
         *,
         version: int | None = None,
         exclude: Sequence[int] = (),
+        cluster: str | None = None,
     ) -> Json:
         """Each config with what its recipe says of it; makes nothing."""
         body: Json = {"experiment": experiment_id, "space": dict(space), "version": version}
-        return self._post("/sweeps/preview", body | {"exclude": list(exclude)})
+        return self._post("/sweeps/preview", body | {"exclude": list(exclude), "cluster": cluster})
 
     def create_sweep(
         self: Calls,

@@ -32,6 +32,9 @@ SpaceFile = Annotated[
 Version = Annotated[
     int | None, typer.Option(min=1, help="Version that is varied; by default the newest.")
 ]
+Cluster = Annotated[
+    str | None, typer.Option(help="Cluster that all runs go to; by default the embedded one.")
+]
 Exclude = Annotated[
     list[int] | None, typer.Option(help="Number of a config to leave out; may be repeated.")
 ]
@@ -51,14 +54,17 @@ def preview(
     space: SpaceFile = None,
     version: Version = None,
     exclude: Exclude = None,
+    cluster: Cluster = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print each config of a sweep with its errors. Exit 1 if it could not be made so."""
+    """Print each config of a sweep with its GPUs and errors. Exit 1 if it could not be made so."""
     from app.commands.tables import plan_text
 
     wanted = _space(grid or (), space)
     with client_of(context) as client:
-        seen = client.preview_sweep(experiment_id, wanted, version=version, exclude=exclude or ())
+        seen = client.preview_sweep(
+            experiment_id, wanted, version=version, exclude=exclude or (), cluster=cluster
+        )
     _say(_text(seen) if as_json else plan_text(seen))
     raise typer.Exit(0 if seen["ok"] else 1)
 
@@ -73,7 +79,7 @@ def create(
     exclude: Exclude = None,
     name: Annotated[str | None, typer.Option(help="Name of the sweep.")] = None,
     max_running: Annotated[int, typer.Option(min=1, help="Runs under way at a time.")] = 4,
-    cluster: Annotated[str | None, typer.Option(help="Cluster to run on.")] = None,
+    cluster: Cluster = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a sweep, queue a run for each config, and print the sweep's id."""

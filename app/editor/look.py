@@ -41,7 +41,7 @@ class Previous:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """`config` as typed; `values` are the full ones, None while they have errors. `gpus` as in `recipes.Examined`.
+    """`config` as typed, `values` and `gpus` as in `recipes.Examined`.
 
     `cluster_gpus` by node; None while nobody has seen the cluster's nodes, or it has none to give.
     `like` are finished runs of the same recipe.
@@ -162,10 +162,7 @@ def _chosen(offered: Sequence[Cluster], draft: Draft) -> Cluster:
     typed = draft.naming.get(CLUSTER, "")
     if typed in by_slug:
         return by_slug[typed]
-    refused = recipes.embedded_refusal(draft.recipe) is not None
-    others = [each for each in offered if each.kind is not ClusterKind.EMBEDDED]
-    own = [each for each in offered if each.kind is ClusterKind.EMBEDDED]
-    return ((others + own) if refused else (own + others))[0]
+    return policy.first_that_runs(offered, draft.recipe)
 
 
 async def _previous(

@@ -97,10 +97,10 @@ def change_rows(changes: Sequence[Change]) -> list[ChangeRow]:
 
 def differing_lines(before: str | None, after: str | None) -> list[str]:
     """As `diff -u` shows them; nothing for texts so long that a comparison could take seconds."""
-    texts = [(text or "").splitlines() for text in (before, after)]
-    if sum(map(len, texts)) > _MOST_LINES:
+    one, other = ((text or "").splitlines() for text in (before, after))
+    if len(one) + len(other) > _MOST_LINES:
         return []
-    return list(unified_diff(*texts, lineterm=""))[2:]
+    return list(unified_diff(one, other, lineterm=""))[2:]
 
 
 def edit_fields(name: str, hypothesis: str, tags: str, problems: dict[str, str]) -> list[FormField]:

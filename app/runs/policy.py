@@ -3,7 +3,7 @@
 Looked at twice: when a run is launched, and by the worker before anything is started.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from app.clusters.service import is_off
 from app.errors import NotFound
 from app.models import Cluster, ClusterKind
 from app.recipes import service as recipes
+from app.recipes.model import Recipe
 
 CLUSTER = "cluster"
 EMBEDDED_OFF = "embedded_off"
@@ -30,6 +31,14 @@ def barriers(cluster: Cluster, recipe: str, values: Mapping[str, Any]) -> list[B
     """All that keeps a config of this recipe from running on the cluster; empty: nothing does."""
     found = [_off(cluster), _member_code(cluster, recipe), _shown_secrets(cluster, values)]
     return [barrier for barrier in found if barrier is not None]
+
+
+def first_that_runs(offered: Sequence[Cluster], recipe: Recipe) -> Cluster:
+    """Of clusters to choose from, the one for a recipe unless somebody says another."""
+    own = [each for each in offered if each.kind is ClusterKind.EMBEDDED]
+    others = [each for each in offered if each.kind is not ClusterKind.EMBEDDED]
+    is_refused = recipes.embedded_refusal(recipe) is not None
+    return ((others + own) if is_refused else (own + others))[0]
 
 
 def _off(cluster: Cluster) -> Barrier | None:

@@ -40,7 +40,7 @@ async def preview_sweep(body: PreviewBody, caller: Writer, store: Store) -> Plan
     async with store.read() as session:
         subject = await _subject(session, body, caller)
         await service.refuse_secrets(session, subject, body.request())
-    return PlanAnswer.of(await service.plan(subject, body.request()))
+    return PlanAnswer.of(await service.plan(subject, body.request()), subject.cluster)
 
 
 @router.post("/sweeps", status_code=201)

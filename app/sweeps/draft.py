@@ -10,12 +10,14 @@ from app.recipes.model import Recipe, Value
 from app.recipes.numbers import find_whole_number
 from app.sweeps import texts
 from app.sweeps.expansion import Choice, Draw, Explicit, Grid, Random, Space
-from app.sweeps.service import Request
+from app.sweeps.service import MAX_RUNNING, Request
 from app.sweeps.texts import VALUES, WHOLE, Unread
 from app.web.forms import typed_values
 
 GRID, RANDOM, EXPLICIT = "grid", "random", "explicit"
 CONFIGS, COUNT, SEED, NAME, LIMIT = "configs", "count", "seed", "name", "max_running_runs"
+CLUSTER = "cluster"
+_TYPED = (CONFIGS, COUNT, SEED, NAME, LIMIT, CLUSTER)
 LEAST_ROWS, SPARE_ROWS, MOST_ROWS = 3, 1, 20
 _DEFAULTS = {COUNT: "10", SEED: "0", LIMIT: "4"}
 
@@ -65,7 +67,7 @@ def read_form(form: FormData) -> Draft:
     return Draft(
         kind=kind if kind in (GRID, RANDOM, EXPLICIT) else GRID,
         rows=tuple(row for row in rows if not row.is_blank),
-        typed=_DEFAULTS | {n: typed[n] for n in (CONFIGS, COUNT, SEED, NAME, LIMIT) if n in typed},
+        typed=_DEFAULTS | {name: typed[name] for name in _TYPED if name in typed},
         exclude=frozenset(number for number in excluded if number is not None),
     )
 
@@ -75,6 +77,9 @@ def request_of(draft: Draft, recipe: Recipe) -> tuple[Request | None, list[Probl
     problems: list[Problem] = []
     space = _space(draft, recipe, problems)
     limit = _whole(draft, LIMIT, problems)
+    if not problems and not 1 <= limit <= MAX_RUNNING:
+        message = f"a sweep runs 1 to {MAX_RUNNING} of its runs at a time"
+        problems.append(Problem(LIMIT, "range", message))
     if space is None or problems:
         return None, problems
     name = draft.text(NAME).strip() or None

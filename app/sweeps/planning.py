@@ -3,8 +3,8 @@
 Up to 200 configs are checked, which takes a second for the largest: call it in a thread.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from app.errors import Invalid, Problem
@@ -21,18 +21,23 @@ class Basis:
 
     recipe: str
     values: Mapping[str, Any]
-    cluster: recipes.ClusterResources | None = None
-    is_embedded: bool = False
+    place: recipes.Place = field(default_factory=recipes.Place)
+    refuse: Callable[[Mapping[str, Value]], Sequence[Finding]] = lambda _: ()
+    """What the cluster's administrator does not allow of a config."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRun:
-    """One config of a sweep, numbered from 1. `values` are complete; None while it has errors."""
+    """One config of a sweep, numbered from 1. `values` are complete; None while it has errors.
+
+    `gpus` is how many it asks for; None where the values do not tell.
+    """
 
     number: int
     name: str
     overrides: Point
     values: Mapping[str, Value] | None
+    gpus: int | None
     errors: Sequence[Finding]
     warnings: Sequence[Finding]
     is_excluded: bool
@@ -110,11 +115,11 @@ def _run(
     """`first` is by digest the first run that is made with that config."""
     recipe = recipes.get(basis.recipe)
     config = {**basis.values, **point}
-    findings = recipes.validate(
-        recipe, config, cluster=basis.cluster, is_embedded=basis.is_embedded
-    )
-    errors = list(findings.errors)
-    values = recipes.complete(recipe, config) if findings.ok else None
+    looked = recipes.examine(recipe, config, basis.place)
+    errors, values = list(looked.findings.errors), looked.values
+    if values is not None:
+        said = {each.fields for each in errors}
+        errors += [each for each in basis.refuse(values) if each.fields not in said]
     if values is not None and not is_excluded:
         same = first.setdefault(digest(recipe.name, recipe.version, values), number)
         errors += [_repeated(point, same)] if same != number else []
@@ -123,8 +128,9 @@ def _run(
         name=name,
         overrides=point,
         values=None if errors else values,
+        gpus=None if looked.gpus is None else sum(looked.gpus.values()),
         errors=errors,
-        warnings=findings.warnings,
+        warnings=looked.findings.warnings,
         is_excluded=is_excluded,
     )
 

@@ -3,23 +3,25 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
+from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from app.access.permissions import Permission
 from app.clock import utcnow
 from app.db import Database, ReadSession
-from app.errors import Invalid
+from app.errors import Conflict, Invalid, Problem
 from app.experiments import service as experiments
 from app.experiments.loading import load_head
 from app.metrics import service as metrics
-from app.models import Config, Sweep
+from app.models import Sweep
 from app.recipes import service as recipes
+from app.runs import policy
 from app.runs import service as runs
 from app.runs.states import ENDED
 from app.secrets import service as secrets
 from app.sweeps import service, views
 from app.sweeps.contexts import StopPage, SweepPage, SweepsPage
-from app.sweeps.draft import Draft, read_form, request_of
+from app.sweeps.draft import CLUSTER, Draft, read_form, request_of
 from app.sweeps.service import Plan
 from app.sweeps.service import Request as SweepRequest
 from app.web.cluster_line import load_of
@@ -40,6 +42,7 @@ from app.web.templating import fragment, page
 router = APIRouter()
 PAGE_SIZE = 50
 _LAUNCH = "launch"
+_GONE = "the cluster that was chosen is no longer there: look at the one shown now, or choose"
 _Version = Annotated[int | None, Query(ge=1, lt=2**31)]
 
 
@@ -68,11 +71,9 @@ async def ask_sweep(
     request: Request, slug: str, store: Store, viewer: ExperimentWriter, version: _Version = None
 ) -> HTMLResponse:
     async with store.read() as session:
-        experiment, head = await load_head(session, slug, viewer)
-        experiments.require_open(experiment)
-        config = await experiments.get_version(session, experiment, version)
-    context = views.form_page(head, config, recipes.get(config.recipe), Draft())
-    return page(request, "sweeps/new.html", context)
+        basis = await _basis(session, slug, viewer, version, Draft())
+        experiments.require_open(basis.experiment)
+    return page(request, "sweeps/new.html", views.form_page(basis, Draft()))
 
 
 @router.post("/experiments/{slug}/sweeps/new")
@@ -83,24 +84,26 @@ async def create_sweep(
     async with request.form() as form:
         draft, is_launch = read_form(form), form.get("do") == _LAUNCH
     async with store.read() as session:
-        experiment, head = await load_head(session, slug, viewer)
-        config = await experiments.get_version(session, experiment, version)
+        basis = await _basis(session, slug, viewer, version, draft)
         # A secret that was typed into a field by mistake is not shown again.
-        known = await secrets.masker(session, [experiment.project_id])
-    recipe = recipes.get(config.recipe)
-    asked, problems = request_of(draft, recipe)
+        known = await secrets.masker(session, [basis.experiment.project_id])
+    asked, problems = request_of(draft, basis.recipe)
+    if draft.text(CLUSTER) not in ("", basis.cluster.slug):
+        # Runs never go to another cluster than the one that was chosen.
+        asked, problems = None, [*problems, Problem(CLUSTER, "gone", _GONE)]
     plan: Plan | None = None
     if asked is not None:
         try:
-            plan = await _plan(store, slug, config, asked)
+            plan = await _plan(store, basis, asked)
             problems = plan.all_problems
             if is_launch and not problems:
-                made = await _make(store, slug, config, asked, plan, viewer)
+                made = await _make(store, basis, asked, plan, viewer)
                 return flash(RedirectResponse(f"/sweeps/{made.slug}", 303), "sweep-created")
         except Invalid as error:
             plan, problems = None, error.problems
-    masked = draft.masked(known.text)
-    context = views.form_page(head, config, recipe, masked, problems, plan)
+        except Conflict as error:
+            problems = [Problem("", "conflict", error.message)]
+    context = views.form_page(basis, draft.masked(known.text), problems, plan)
     return page(request, "sweeps/new.html", context, status=422 if problems else 200)
 
 
@@ -146,24 +149,49 @@ async def resume_sweep(slug: str, store: Store, viewer: SweepWriter) -> Response
     return flash(RedirectResponse(f"/sweeps/{slug}", 303), "sweep-resumed")
 
 
-async def _plan(store: Database, slug: str, config: Config, asked: SweepRequest) -> Plan:
+async def _basis(
+    session: ReadSession, slug: str, viewer: Viewer, version: int | None, draft: Draft
+) -> views.Basis:
+    """The cluster is the one typed, or the usual one. Raises `NotFound` for the version."""
+    experiment, head = await load_head(session, slug, viewer)
+    config = await experiments.get_version(session, experiment, version)
+    recipe = recipes.get(config.recipe)
+    offered = await service.offered(session)
+    by_slug = {each.slug: each for each in offered}
+    chosen = by_slug.get(draft.text(CLUSTER)) or policy.first_that_runs(offered, recipe)
+    return views.Basis(
+        experiment=experiment,
+        head=head,
+        config=config,
+        recipe=recipe,
+        clusters=offered,
+        cluster=chosen,
+    )
+
+
+async def _plan(store: Database, basis: views.Basis, asked: SweepRequest) -> Plan:
     """Raises `Invalid` for a text that holds a secret."""
     async with store.read() as session:
-        subject = await service.subject(
-            session, await experiments.get(session, slug), version=config.version
-        )
+        subject = await _subject(session, basis)
         await service.refuse_secrets(session, subject, asked)
     return await service.plan(subject, asked)
 
 
 async def _make(
-    store: Database, slug: str, config: Config, asked: SweepRequest, plan: Plan, viewer: Viewer
+    store: Database, basis: views.Basis, asked: SweepRequest, plan: Plan, viewer: Viewer
 ) -> Sweep:
     async with store.write() as session:
-        subject = await service.subject(
-            session, await experiments.get(session, slug), version=config.version
-        )
+        subject = await _subject(session, basis)
         return await service.create(session, subject, asked, plan, actor=viewer.principal.actor)
+
+
+async def _subject(session: AsyncSession, basis: views.Basis) -> service.Subject:
+    return await service.subject(
+        session,
+        await experiments.get(session, basis.experiment.slug),
+        version=basis.config.version,
+        cluster=basis.cluster.slug,
+    )
 
 
 async def _page(session: ReadSession, sweep: Sweep, viewer: Viewer, sort: str) -> SweepPage:

@@ -1,7 +1,7 @@
 """Sweeps: planned, made with all their runs or not at all, stopped and resumed as one."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -21,7 +21,8 @@ from app.models import Cluster, ClusterKind, Config, Experiment, Run, RunStatus,
 from app.names import checked_name
 from app.paging import Page, decode_id_cursor, page_of
 from app.recipes import service as recipes
-from app.runs import many
+from app.recipes.model import Finding
+from app.runs import many, policy
 from app.runs import service as runs
 from app.secrets import service as secrets
 from app.sweeps import expansion, repository
@@ -36,11 +37,13 @@ __all__ = [
     "PlannedRun",
     "Request",
     "Subject",
+    "cluster_gpus",
     "count_statuses",
     "create",
     "get",
     "list_page",
     "list_runs",
+    "offered",
     "plan",
     "refuse_secrets",
     "require_ok",
@@ -91,17 +94,37 @@ async def subject(
     return Subject(experiment=experiment, config=config, cluster=found)
 
 
+async def offered(session: AsyncSession) -> list[Cluster]:
+    """The clusters to choose from; the embedded one, though nobody started it yet."""
+    return list(await clusters.list_all(session)) or [clusters.not_yet_started()]
+
+
+def cluster_gpus(cluster: Cluster) -> int | None:
+    """How many GPUs it has; None while nobody has seen its nodes."""
+    if cluster.kind is ClusterKind.EMBEDDED:
+        return 0
+    nodes = clusters.gpus_by_node(cluster)
+    return sum(nodes) if nodes else None
+
+
 async def plan(subject: Subject, request: Request) -> Plan:
     """The config of each run, checked; in a thread, without the database."""
-    is_embedded = subject.cluster.kind is ClusterKind.EMBEDDED
-    gpus = None if is_embedded else clusters.gpus_by_node(subject.cluster)
+    cluster, recipe = subject.cluster, subject.config.recipe
+    is_embedded = cluster.kind is ClusterKind.EMBEDDED
+    gpus = () if is_embedded else clusters.gpus_by_node(cluster)
+    seen = recipes.ClusterResources(name=cluster.name, gpus_by_node=gpus) if gpus else None
+
+    def refuse(values: Mapping[str, Any]) -> list[Finding]:
+        return [
+            Finding(rule=each.rule, fields=(each.field,), message=each.message, fix=each.fix)
+            for each in policy.barriers(cluster, recipe, values)
+        ]
+
     basis = Basis(
-        recipe=subject.config.recipe,
+        recipe=recipe,
         values=subject.config.values,
-        cluster=recipes.ClusterResources(name=subject.cluster.name, gpus_by_node=gpus)
-        if gpus
-        else None,
-        is_embedded=is_embedded,
+        place=recipes.Place(cluster=seen, is_embedded=is_embedded),
+        refuse=refuse,
     )
     return await asyncio.to_thread(make_plan, basis, request.space, frozenset(request.exclude))
 

@@ -28,6 +28,8 @@ async def find_wait(session: AsyncSession, run: Run) -> Wait | None:
     last free place away. All runs of a sweep are of one cluster, so that this holds for them, too.
     """
     query = select(Cluster).where(Cluster.id == run.cluster_id).with_for_update()
+    # What was read of it before the lock may be old by now.
+    query = query.execution_options(populate_existing=True)
     cluster = (await session.scalars(query)).one()
     limit = await runs.sweep_limit(session, run)
     position = await runs.queue_position(session, run)
