@@ -7,11 +7,10 @@ from app.recipes.model import RUN_ID, Recipe
 from app.recipes.skyrl.rules import keys as k
 from app.recipes.skyrl.rules.context import OtherRun
 
-_NAMES = {
-    str(k.CKPT_PATH): "ckpt_path",
-    str(k.SYNC_PATH): "lora_sync_path",
-    str(k.EXPORT_PATH): "export_path",
-}
+ABOUT_OTHER_RUNS = frozenset({"trap.ckpt_shared", "trap.lora_sync_shared"})
+"""Rules that find what these paths tell."""
+
+_NAMES = {str(k.CKPT_PATH): "ckpt_path", str(k.SYNC_PATH): "lora_sync_path"}
 
 
 def shared_paths(recipe: Recipe, config: Mapping[str, Any]) -> dict[str, str]:

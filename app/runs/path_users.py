@@ -6,7 +6,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.models import Cluster
+from app.models import Cluster, Config, Run
 from app.recipes import service as recipes
 from app.recipes.model import Recipe
 from app.recipes.service import OtherRun
@@ -32,3 +32,14 @@ async def list_path_users(
         return []
     found = await repository.list_path_users(session, cluster.id, paths, projects, limit=_MOST)
     return [recipes.other_run(name, used) for name, used in found]
+
+
+async def caution(session: AsyncSession, run: Run, config: Config, cluster: Cluster) -> str:
+    """What its first event says of a new run that writes where others of its project do, if so."""
+    recipe, projects = recipes.get(config.recipe), frozenset({run.project_id})
+    others = await list_path_users(session, recipe, config.values, cluster, projects=projects)
+    if not others:
+        return ""
+    found = recipes.examine(recipe, config.values, recipes.Place(other_runs=others)).findings
+    said = [each for each in found.warnings if each.rule in recipes.ABOUT_OTHER_RUNS]
+    return ". ".join(each.message for each in said)

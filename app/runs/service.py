@@ -29,7 +29,7 @@ from app.models import (
 )
 from app.paging import Page, decode_id_cursor, page_of
 from app.recipes import service as recipes
-from app.runs import launch_checks, repository, rows
+from app.runs import launch_checks, path_users, repository, rows
 from app.runs.sorting import cursor_of, parse_sort, place_of
 from app.runs.states import ENDED, created, transition
 from app.sharing import service as sharing
@@ -95,7 +95,8 @@ async def create(
     run = rows.new_run(experiment, frozen, actor=actor, name=name, tags=tags)
     run.cluster_id = target.id
     await launch_checks.check_launch(session, run, frozen, target)
-    return await _store(session, run, frozen, actor)
+    caution = await path_users.caution(session, run, frozen, target)
+    return await _store(session, run, frozen, actor, caution)
 
 
 async def create_external(
@@ -407,11 +408,13 @@ def _check_cluster(cluster: Cluster, config: Config) -> None:
         raise Invalid(message, [Problem("cluster", refusal.rule, message)])
 
 
-async def _store(session: AsyncSession, run: Run, config: Config, actor: Actor) -> Run:
+async def _store(
+    session: AsyncSession, run: Run, config: Config, actor: Actor, caution: str = ""
+) -> Run:
     session.add(run)
     await session.flush()
     session.add_all(rows.values_of(run, config))
-    session.add(created(run, at=run.created_at, actor=actor.name))
+    session.add(created(run, at=run.created_at, actor=actor.name, message=caution))
     rows.record(session, actor, Action.RUN_CREATE, run)
     await session.flush()
     return await get(session, run.slug)
