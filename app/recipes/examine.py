@@ -87,7 +87,7 @@ def _look_further(
     parsed = skyrl_checks.parse(recipe, values)
     if found.ok:
         found = skyrl_checks.examine(
-            values, parsed, cluster=place.cluster, other_runs=place.other_runs
+            recipe, values, parsed, cluster=place.cluster, other_runs=place.other_runs
         )
     return found, skyrl_checks.gpus_by_part(parsed)
 

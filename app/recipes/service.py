@@ -148,8 +148,11 @@ def problems(findings: Findings) -> list[Problem]:
 
 
 def render(recipe: Recipe, values: Mapping[str, Value]) -> rendering.Rendered:
-    """The files and the submit command of full values; see `app/recipes/render.py`."""
-    return rendering.render(recipe, values)
+    """The files and the submit command of full values; see `app/recipes/render.py`.
+
+    Values that were stored before the recipe had some of its keys take its defaults for those.
+    """
+    return rendering.render(recipe, _filled(recipe, values))
 
 
 def read_texts(recipe: Recipe, texts: Mapping[str, str]) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from app.recipes.skyrl.overrides import Parsed, check_values
 from app.recipes.skyrl.rules import check, placement
 from app.recipes.skyrl.rules.context import ClusterResources, Context, DataSet, OtherRun
 from app.recipes.skyrl.rules.view import Unfit, View
-from app.recipes.skyrl.tree import KeyTree, load_tree
+from app.recipes.skyrl.tree import KeyTree, compare_revision, load_tree
 
+_REVISION = "job.skyrl_revision"
 _RUN_FOLDER = "/shared/runs/{run_id}"
 
 
@@ -22,6 +23,7 @@ def tree_of(version: str) -> KeyTree:
 
 
 def examine(
+    recipe: Recipe,
     values: Mapping[str, Any],
     parsed: Parsed,
     *,
@@ -35,7 +37,7 @@ def examine(
     found = check(parsed.full, context=context)
     return Findings(
         errors=_once([*parsed.wrong_types, *found.errors]),
-        warnings=found.warnings,
+        warnings=(*_other_revision(recipe, values), *found.warnings),
         notes=_once([*parsed.notes, *found.notes]),
     )
 
@@ -52,6 +54,15 @@ def gpus_by_part(parsed: Parsed) -> dict[str, int] | None:
         return None if parsed.problems else placement.gpus_by_part(View(parsed.full))
     except Unfit:
         return None
+
+
+def _other_revision(recipe: Recipe, values: Mapping[str, Any]) -> list[Finding]:
+    """A warning where the image is said to hold another SkyRL than the recipe was checked with."""
+    said = values.get(_REVISION)
+    if not said or recipe.tree is None:
+        return []
+    found = compare_revision(tree_of(recipe.tree), said, _REVISION)
+    return [found] if found else []
 
 
 def _context(

@@ -136,3 +136,18 @@ def test_a_cluster_must_have_the_gpus() -> None:
     large = service.ClusterResources(name="large", gpus_by_node=(2, 2, 2))
     assert not service.validate(SFT, {}, cluster=small).ok
     assert service.validate(SFT, {}, cluster=large).ok
+
+
+@pytest.mark.parametrize("said", ["0.4.0", "b" * 40, "main"])
+def test_another_skyrl_in_the_image_is_a_shown_warning(said: str) -> None:
+    found = service.validate(SFT, {"job.skyrl_revision": said})
+    assert found.ok
+    [warning] = [each for each in found.warnings if each.rule == "skyrl_revision"]
+    assert warning.fields == ("job.skyrl_revision",)
+    assert said[:8] in warning.message
+
+
+@pytest.mark.parametrize("said", ["", SFT.tree, (SFT.tree or "")[:8]])
+def test_the_skyrl_that_was_checked_against_is_no_warning(said: str) -> None:
+    found = service.validate(SFT, {"job.skyrl_revision": said})
+    assert not [each for each in found.warnings if each.rule == "skyrl_revision"]

@@ -205,10 +205,11 @@ def read_tree(version: str, text: str) -> KeyTree:
     return KeyTree(version, entries)
 
 
-def compare_revision(tree: KeyTree, revision: str) -> Finding | None:
+def compare_revision(tree: KeyTree, revision: str, *fields: str) -> Finding | None:
     """A warning if a config is checked against another SkyRL than the image runs; None if not.
 
-    `revision` is what the image says: a release or a commit, of which a part is enough.
+    `revision` is what the image says: a release or a commit, of which a part is enough. `fields`
+    are the keys that say it.
     """
     said = revision.strip().lower()
     same = said == tree.version or (
@@ -218,7 +219,7 @@ def compare_revision(tree: KeyTree, revision: str) -> Finding | None:
         return None
     return Finding(
         rule="skyrl_revision",
-        fields=(),
+        fields=fields,
         message=f"Checked against SkyRL {tree.short_version}, but the image runs "
         f"{_short(said) or 'one that it does not name'}: keys and defaults may differ",
         fix="dump the image's own keys with docker/dump_config_tree.py, or take an image with "
