@@ -11,20 +11,20 @@ def path_problem(name: str) -> str | None:
     """Why a file of this name is refused, as the end of a sentence; None for a good one."""
     path = name.removesuffix("/")
     if "\0" in name or not name.isprintable():
-        return "has signs in its name that cannot be shown"
+        return "has signs in its name that cannot be shown: rename it"
     if "\\" in name:
         return "has a backslash in its name: pack again with / between folders"
     if name.startswith("/") or name[1:2] == ":":
         return "has an absolute path: pack the folder's content, with relative paths"
     parts = path.split("/")
     if ".." in parts:
-        return "leads out of the folder that it is unpacked into"
+        return "leads out of the folder that it is unpacked into: pack from inside of your folder"
     if "" in parts or "." in parts:
-        return "has an empty part in its path"
+        return "has an empty part in its path: pack the folder again"
     if len(path.encode()) > MAX_PATH_BYTES:
-        return f"has a path of more than {MAX_PATH_BYTES:,} bytes"
+        return f"has a path of more than {MAX_PATH_BYTES:,} bytes: use shorter names"
     if any(len(part.encode()) > MAX_PART_BYTES for part in parts):
-        return f"has a part in its path of more than {MAX_PART_BYTES} bytes"
+        return f"has a part in its path of more than {MAX_PART_BYTES} bytes: use shorter names"
     return None
 
 
