@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -13,6 +14,7 @@ from app.logs.parsers.blocks import MetricBlock
 from app.logs.parsers.pattern_reader import MAX_KEYS, MAX_SECONDS, PatternReader
 from app.logs.parsers.segments import MAX_SEGMENT_BYTES
 from app.logs.parsers.skyrl import ParseOutcome, SkyRLConsoleParser
+from app.settings import ROOT
 
 PAIRS = r"(?P<key>[\w/@.-]+)[=:] ?(?P<value>[-+.\w%]+)"
 NAMED = r"loss=(?P<loss>\S+)"
@@ -74,6 +76,19 @@ def test_a_line_may_hold_several_steps() -> None:
 )
 def test_prefixes_and_colours_are_not_in_the_way(line: bytes) -> None:
     assert read(line + b"\n", r"^step=(?P<step>\d+) loss=(?P<loss>\S+)$") == [("loss", 1, 0.5)]
+
+
+def test_the_examples_of_the_manual_read_what_they_stand_beside() -> None:
+    text = (ROOT / "docs" / "recipes.md").read_text()
+    table = text.partition("| to read | write |")[2].partition("\n\n")[0]
+    examples = [re.findall(r"`([^`]+)`", row) for row in table.splitlines()[2:]]
+    assert all(len(example) == 2 for example in examples)
+    for line, pattern in examples:
+        found = {key: (step, value) for key, step, value in read(line, pattern)}
+        step = 7 if "step" in line else 1
+        numbers = {key: value for key, (at, value) in found.items() if at == step}
+        assert 0.5 in numbers.values(), line
+        assert len(numbers) == line.count("0.5") + line.count("1e-06") + line.count("91"), line
 
 
 def test_bytes_that_are_no_text() -> None:
