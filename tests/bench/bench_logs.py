@@ -20,21 +20,7 @@ TEN = [r"global_step (?P<step>\d+)", *(rf"\bmetric_{n}[=:] ?(?P<m{n}>\S+)" for n
 PAIRS = [r"(?P<key>[\w/@.-]+)=(?P<value>\S+)"]
 # Matches each digit, and looks for something else up to the line's end each time.
 HOSTILE = [r"(?:\d*?1.{120}\d.{120}b|(?P<loss>\d))"]
-_WORDS = [
-    "loading",
-    "model",
-    "weights",
-    "shard",
-    "layer",
-    "attention",
-    "tokens",
-    "batch",
-    "worker",
-    "INFO",
-    "done",
-    "in",
-    "with",
-]
+_WORDS = ("loading", "weights", "shard", "layer", "tokens", "batch", "worker", "INFO", "done", "in")
 _RANDOM = random.Random(7)
 
 
