@@ -99,6 +99,8 @@ def compile_pattern(text: str) -> MetricPattern:
         raise BadPattern(message, "take several patterns")
     try:
         regex = _compile(text, memory=_MEMORY)
+        # As it will stand beside others: a quotation that is never closed would swallow those.
+        _compile(_enclosed(text), memory=_MEMORY)
     except (re2.error, UnicodeEncodeError) as error:
         raise BadPattern(
             f"{_shown(text)} is no regular expression: {_reason(error)}",
@@ -149,7 +151,7 @@ def compile_all(texts: tuple[str, ...]) -> tuple[MetricPatterns | None, tuple[Ba
             bad.append(error)
     if not patterns:
         return None, tuple(bad)
-    whole = "|".join(f"(?:{text})" for text in used)
+    whole = "|".join(map(_enclosed, used))
     return MetricPatterns(patterns, _compile(whole, memory=_MEMORY_OF_ALL)), tuple(bad)
 
 
@@ -157,6 +159,10 @@ def _compile(text: str, *, memory: int) -> Any:
     options = re2.Options()
     options.max_mem, options.log_errors = memory, False
     return re2.compile(text, options)
+
+
+def _enclosed(text: str) -> str:
+    return f"(?:{text})"
 
 
 def _with_groups(text: str, regex: Any) -> MetricPattern:

@@ -81,6 +81,7 @@ def test_a_key_that_no_series_may_have_is_left_out(key: str) -> None:
         (r"(?P<a>b)\1", "invalid escape sequence", "back-references"),
         (r"(?P<a-b>b)", "invalid named capture group", "RE2"),
         ("\ud800(?P<a>b)", "no text", "RE2"),
+        (r"(?P<a>b)\Qc", "missing )", "RE2"),
         ("loss (.*)", "no group with a name", "loss: (?P<loss>"),
         (r"(?P<key>\w+)", "only one of the groups key and value", "take both"),
         (r"(?P<value>\w+)", "only one of the groups key and value", "take both"),
@@ -131,3 +132,15 @@ def test_no_more_is_tried_once_it_is_late() -> None:
 @pytest.mark.parametrize("pattern", [r"(x+x+)+(?P<y>y)", r"(?P<a>(a|a)*)b", r"(.*)*(?P<z>z)"])
 def test_patterns_that_other_engines_never_finish(pattern: str) -> None:
     assert find("x" * 8_192 + "a" * 8_192, pattern) == []
+
+
+def test_patterns_find_together_what_each_finds_alone() -> None:
+    patterns = [r"(?i)A(?P<a>\d)", r"A(?P<b>\d)|^(?P<c>x)", r"(?s)\Q.\E(?P<d>.)$", r"(?P<a>z)\z"]
+    for line in ("a1 A2", "x .y", ".5", "z"):
+        alone = [match for pattern in patterns for match in find(line, pattern)]
+        assert find(line, *patterns) == alone
+    assert find("a1 A2", *patterns) == [
+        Match(None, {"a": 1.0}),
+        Match(None, {"a": 2.0}),
+        Match(None, {"b": 2.0}),
+    ]
