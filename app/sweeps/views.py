@@ -90,7 +90,11 @@ def form_page(
         configs=configs,
         draw_fields=draws,
         fields=fields,
-        problems=group_problems(said, named),
+        problems=[
+            # What is wrong with single configs stands in the preview.
+            ("preview" if text == said.get("runs") else field, text)
+            for field, text in group_problems(said, named)
+        ],
         preview=preview(plan, basis, draft) if plan is not None and plan.runs else None,
     )
 
@@ -277,15 +281,17 @@ def _cluster_words(cluster: Cluster) -> str:
 
 
 def _cluster_note(plan: Plan, cluster: Cluster, draft: Draft) -> str:
-    """GPUs of the cluster against those of the largest runs that may be under way at a time."""
+    """GPUs of the cluster against those of the largest runs, alone and as many as run at a time."""
     count = service.cluster_gpus(cluster)
     has = "was not seen yet" if count is None else f"has {_counted(count)}"
     limit = find_whole_number(draft.text(LIMIT).strip()) or 1
     wanted = sorted((run.gpus or 0 for run in plan.chosen), reverse=True)[:limit]
     if not any(wanted):
         return f"{cluster.name} {has}; no config asks for any."
+    if count is not None and wanted[0] > count:
+        return f"{cluster.name} {has}; the largest config asks for {_counted(wanted[0])}."
     asked = f"{len(wanted)} at a time ask for up to {_counted(sum(wanted))}"
-    waits = "; those that do not fit wait" if count is not None and sum(wanted) > count else ""
+    waits = "; what does not fit waits" if count is not None and sum(wanted) > count else ""
     return f"{cluster.name} {has}. {asked}{waits}."
 
 

@@ -158,7 +158,7 @@ async def test_what_the_cluster_cannot_run_is_refused_with_its_rule_and_a_link(
         assert "embedded_cluster" in row[-1]
     links = page.one("region", "All configs").all("link")
     assert {link.attributes["href"] for link in links} == {"#field-cluster"}
-    assert f"2 at a time ask for up to {2 * gpus} GPUs" in page.text
+    assert f"has no GPU; the largest config asks for {gpus} GPUs." in page.text
 
 
 async def test_a_run_and_its_sweep_lead_to_each_other(
