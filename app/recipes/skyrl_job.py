@@ -57,7 +57,7 @@ status=0
 _COPIED = """\
 kill "$copier" 2>/dev/null || true
 wait "$copier" || true
-"${copy[@]}" --once
+"${copy[@]}" --once || echo "Not all was copied to S3: what is missing is on shared storage." >&2
 exit "$status"
 """
 

@@ -26,11 +26,12 @@ TRICKS = (
 
 
 def values_with(changes: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Full values, with keys beyond the form at the end and in order, as they are rendered."""
     placed = {
         "trainer.policy.model.path": f"{folder}/models/base",
         "job.skyrl_dir": str(folder),
     }
-    return {**SFT.defaults(), **placed, **changes}
+    return {**SFT.defaults(), **placed, **dict(sorted(changes.items()))}
 
 
 def run(changes: dict[str, Any], folder: Path, **options: Any) -> list[Call]:
@@ -139,6 +140,18 @@ def test_copies_go_on_beside_the_training_and_once_more_at_its_end(tmp_path: Pat
     ]
     assert [*options, "--once"] in copies
     assert all(each[:3] == options for each in copies)
+
+
+@pytest.mark.parametrize("trained", [0, 7])
+@pytest.mark.parametrize("copied", [0, 1])
+def test_the_trainers_status_counts_and_not_the_copys(
+    trained: int, copied: int, tmp_path: Path
+) -> None:
+    folder = tmp_path / "job"
+    fails = {f"{folder}/train.py": trained, "--once": copied}
+    changes = {"job.s3_copy": "s3://bucket/{run_id}"}
+    calls = run(changes, tmp_path, fails=fails, status=trained)
+    assert "--once" in calls[-1].arguments
 
 
 def test_without_a_repository_nothing_is_downloaded(tmp_path: Path) -> None:
