@@ -84,7 +84,11 @@ class Draft:
         values = {**self.recipe.defaults(), **self.config}
         text = self.yaml or recipes.write_document(self.recipe, values)
         text = recipes.change_document(self.recipe, text, values)
-        return replace(self, yaml=text, document=recipes.read_document(self.recipe, text))
+        try:
+            return replace(self, yaml=text, document=recipes.read_document(self.recipe, text))
+        except UnreadableError as error:
+            # More than is read: it stays as typed, and the YAML view says so.
+            return replace(self, yaml=text, fault=error)
 
     def typed_yaml(self) -> str | None:
         """The text to keep beside the values; None where nobody wrote anything of it."""

@@ -5,6 +5,7 @@ Everything is made out once: an editor asks for all of it with each key that is 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from app.recipes import job_rules, skyrl_checks
@@ -14,6 +15,8 @@ from app.recipes.model import Finding, Findings, Package, Recipe, Value
 from app.recipes.skyrl.rules import ABOUT_CLUSTER
 from app.recipes.skyrl.rules.context import ClusterResources, OtherRun
 
+# A list may have a hundred thousand wrong entries.
+_MOST_OF_A_RULE = 20
 _JOB_RULES = {Package.SKYRL: job_rules.SKYRL_RULES, Package.COMMAND: job_rules.COMMAND_RULES}
 
 
@@ -80,7 +83,8 @@ def _look_further(
     """Values that are right by themselves: as a job, and as SkyRL sees them."""
     errors = found.errors
     if found.ok:
-        errors = tuple(e for rule in _JOB_RULES.get(recipe.package, ()) for e in rule(values))
+        rules = _JOB_RULES.get(recipe.package, ())
+        errors = tuple(e for rule in rules for e in islice(rule(values), _MOST_OF_A_RULE))
     found = Findings(errors, found.warnings, found.notes)
     if recipe.tree is None:
         return found, _gpus_of_command(recipe, values)

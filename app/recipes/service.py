@@ -143,7 +143,7 @@ def problems(findings: Findings) -> list[Problem]:
     return [
         Problem(field, error.rule, f"{error.message}: {error.fix}" if error.fix else error.message)
         for error in findings.errors
-        for field in error.fields
+        for field in error.fields or ("",)
     ]
 
 

@@ -85,7 +85,7 @@ def compose_yaml(text: str) -> yaml.Node | None:
 
 def construct(node: yaml.Node) -> Any:
     """The plain value of a node. Raises `UnreadableError`."""
-    with _explained():
+    with _explained(node.start_mark):
         value = _Loader("").construct_object(node, deep=True)
     if not is_plain(value):
         reason = "a date, a set or a number without end is no value of a config: put it in quotes"
@@ -107,13 +107,20 @@ def dump_line(value: Any) -> str:
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
+def _explained(mark: Any = None) -> Iterator[None]:
     try:
         yield
+    except UnreadableError:
+        raise
     except yaml.MarkedYAMLError as error:
         raise UnreadableError(str(error.problem or error.context), error.problem_mark) from None
     except yaml.YAMLError as error:
         raise UnreadableError(" ".join(str(error).split())) from None
+    except (ValueError, OverflowError, RecursionError) as error:
+        # What looks like a number or a date, and is none: PyYAML lets Python's own error through.
+        is_long = "digits" in str(error)
+        reason = "a number has too many digits" if is_long else f"a value is none: {error}"
+        raise UnreadableError(reason, mark) from None
 
 
 def _look_through(text: str) -> None:

@@ -8,7 +8,11 @@ from app.recipes.model import JOB, Field, FieldType, Finding, Findings, Recipe, 
 from app.recipes.numbers import find_number, find_whole_number, is_finite
 from app.recipes.texts import read_value
 
+MOST_KEYS = 2_000
+"""Of a config that is looked at. SkyRL has some 400 keys."""
+
 _NEAREST = 3
+_SEARCHES = 20
 _TEXT_LENGTH = 500
 _KINDS = {
     FieldType.BOOL: "true or false",
@@ -31,6 +35,8 @@ def validate(recipe: Recipe, config: Mapping[str, Any]) -> Findings:
 
 def look(recipe: Recipe, config: Mapping[str, Any]) -> tuple[Findings, dict[str, Value] | None]:
     """As `validate`, with the full values; None where a value by itself is wrong."""
+    if len(config) > MOST_KEYS:
+        return Findings((too_many(len(config)),)), None
     errors = tuple(_each_key(recipe, config))
     if errors:
         return Findings(errors), None
@@ -40,6 +46,16 @@ def look(recipe: Recipe, config: Mapping[str, Any]) -> tuple[Findings, dict[str,
         warnings=tuple(found for rule in recipe.warning_rules for found in rule(values)),
     )
     return found, values
+
+
+def too_many(count: int) -> Finding:
+    """What is said of a config of more than `MOST_KEYS`."""
+    return Finding(
+        rule="too_large",
+        fields=(),
+        message=f"The config has {count:,} keys, and at most {MOST_KEYS:,} are read",
+        fix="give only the keys that differ from the defaults",
+    )
 
 
 def complete(recipe: Recipe, config: Mapping[str, Any]) -> dict[str, Value]:
@@ -83,17 +99,20 @@ def read_text(field: Field, text: str) -> Value:
 
 def _each_key(recipe: Recipe, config: Mapping[str, Any]) -> Iterator[Finding]:
     fields = recipe.fields()
+    unknown = 0
     for key, value in config.items():
         field = fields.get(key)
         if field is not None:
             yield from _one(field, value)
         elif recipe.tree is None or key.startswith(JOB):
-            yield from _unknown(key, list(fields))
+            unknown += 1
+            # A search takes long, and nobody has so many typing errors.
+            yield _unknown(key, list(fields) if unknown <= _SEARCHES else [])
 
 
-def _unknown(key: str, known: list[str]) -> Iterator[Finding]:
+def _unknown(key: str, known: list[str]) -> Finding:
     near = nearest(key, known)
-    yield Finding(
+    return Finding(
         rule="unknown_key",
         fields=(key,),
         message=f"{key} is not a key of this recipe",
