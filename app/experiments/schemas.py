@@ -18,7 +18,8 @@ Yaml = Annotated[
     str,
     Field(
         max_length=recipes.LONGEST_DOCUMENT,
-        description="What `config` was typed as, comments and all; it is kept beside the values",
+        description="The config as typed, comments and all, which is kept; alone, or beside "
+        "a `config` of the same values",
         examples=["# smaller, to see whether it is enough\ntrainer.policy.model.lora.rank: 16\n"],
     ),
     AfterValidator(no_nul),
@@ -28,8 +29,8 @@ Yaml = Annotated[
 class ExperimentBody(Body):
     name: Line = Field(examples=["Does rank matter?"])
     recipe: Line = Field(examples=["embedded-maze-grpo"])
-    config: ConfigValues = Field(
-        default_factory=dict, examples=[{"trainer.policy.model.lora.rank": 16}]
+    config: ConfigValues | None = Field(
+        default=None, examples=[{"trainer.policy.model.lora.rank": 16}]
     )
     yaml: Yaml | None = None
     project: Line | None = Field(default=None, examples=["default"])
@@ -47,9 +48,14 @@ class ExperimentChange(Body):
 
 
 class VersionBody(Body):
-    """The next version: the recipe's defaults under `config`. `after` refuses a stale one."""
+    """The next version: the recipe's defaults under `config`, or under what `yaml` says.
 
-    config: ConfigValues = Field(examples=[{"trainer.policy.model.lora.rank": 16}])
+    `after` refuses a stale one.
+    """
+
+    config: ConfigValues | None = Field(
+        default=None, examples=[{"trainer.policy.model.lora.rank": 16}]
+    )
     recipe: Line | None = Field(
         default=None, description="Only for the first version: an experiment keeps its recipe"
     )

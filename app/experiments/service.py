@@ -20,6 +20,7 @@ from app.experiments.versions import (
     add_version,
     changes_of,
     compare,
+    config_or_text,
     find_yaml,
     get_version,
     list_versions,
@@ -85,7 +86,7 @@ async def create(
     *,
     name: str,
     recipe: str,
-    config: Mapping[str, Any],
+    config: Mapping[str, Any] | None,
     actor: Actor,
     project: Project,
     hypothesis: str = "",
@@ -98,8 +99,8 @@ async def create(
     per value.
     """
     # First of all: a message about a wrong value may quote it.
-    await refuse_secrets(session, [project.id], config, yaml)
-    values = recipes.resolve(recipe, config)
+    await refuse_secrets(session, [project.id], config or {}, yaml)
+    values = recipes.resolve(recipe, config_or_text(recipe, config, yaml))
     experiment = await create_bare(
         session, project=project, name=name, actor=actor, hypothesis=hypothesis, tags=tags
     )

@@ -91,7 +91,7 @@ async def find_yaml(session: AsyncSession, config: Config) -> str | None:
 async def add_version(
     session: AsyncSession,
     experiment: Experiment,
-    config: Mapping[str, Any],
+    config: Mapping[str, Any] | None,
     *,
     actor: Actor,
     recipe: str | None = None,
@@ -101,12 +101,13 @@ async def add_version(
     """The next version, of the recipe's defaults under `config`; False: the newest is that already.
 
     `recipe` is needed for the first version only; an experiment keeps its recipe. `after` is the
-    version that the caller takes for the newest. `yaml` is the text that `config` was typed as: a
-    text other than that of the newest version makes the next one, though the values and so the
-    digest be the same. Raises `Conflict` if `after` is not the newest, or if the experiment is
-    archived; `Invalid` with one problem per value, and for a text that means another config.
+    version that the caller takes for the newest. `yaml` is the text that `config` was typed as, and
+    says all where that is None: a text other than that of the newest version makes the next one,
+    though the values and so the digest be the same. Raises `Conflict` if `after` is not the newest,
+    or if the experiment is archived; `Invalid` with one problem per value, and for a text that
+    means another config.
     """
-    await refuse_secrets(session, [experiment.project_id], config, yaml)
+    await refuse_secrets(session, [experiment.project_id], config or {}, yaml)
     await repository.lock(session, experiment)
     require_open(experiment)
     newest = await newest_config(session, experiment)
@@ -117,6 +118,7 @@ async def add_version(
             f"version {after}: nothing was stored; compare with it, then save again"
         )
     name = _recipe_of(newest, recipe)
+    config = config_or_text(name, config, yaml)
     made = make_config(
         experiment, name, recipes.resolve(name, config), version=number + 1, actor=actor, yaml=yaml
     )
@@ -171,6 +173,15 @@ def make_config(
     )
 
 
+def config_or_text(
+    recipe: str, config: Mapping[str, Any] | None, yaml: str | None
+) -> Mapping[str, Any]:
+    """`config`, or where it is None what `yaml` says. Raises `Invalid` if that cannot be read."""
+    if config is not None:
+        return config
+    return {} if yaml is None else _read_yaml(recipe, yaml).values
+
+
 async def refuse_secrets(
     session: AsyncSession, projects: Sequence[UUID], config: Mapping[str, Any], yaml: str | None
 ) -> None:
@@ -186,12 +197,7 @@ async def _is_same(session: AsyncSession, newest: Config, made: Config) -> bool:
 
 
 def _check_yaml(recipe: str, values: Mapping[str, Any], yaml: str) -> None:
-    try:
-        meant = recipes.read_document(recipes.get(recipe), yaml)
-    except recipes.UnreadableError as error:
-        raise Invalid(
-            f"the YAML text cannot be read: {error}", [_yaml_problem(str(error))]
-        ) from None
+    meant = _read_yaml(recipe, yaml)
     version = recipes.version_of(recipe)
     is_same = digest(recipe, version, recipes.resolve(recipe, meant.values)) == digest(
         recipe, version, values
@@ -199,6 +205,14 @@ def _check_yaml(recipe: str, values: Mapping[str, Any], yaml: str) -> None:
     if not is_same or meant.recipe not in (None, recipe):
         message = "the YAML text means another config than the values beside it: send one of them"
         raise Invalid(message, [_yaml_problem(message)])
+
+
+def _read_yaml(recipe: str, yaml: str) -> recipes.Document:
+    try:
+        return recipes.read_document(recipes.get(recipe), yaml)
+    except recipes.UnreadableError as error:
+        message = f"the YAML text cannot be read: {error}"
+        raise Invalid(message, [_yaml_problem(message)]) from None
 
 
 def _yaml_problem(message: str) -> Problem:

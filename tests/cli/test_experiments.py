@@ -40,6 +40,26 @@ def test_versions_are_saved_compared_and_forked(
     assert skydeck("experiment", "diff", experiment, "1", "9").status == 1
 
 
+def test_comments_of_a_yaml_file_are_kept(
+    skydeck: Skydeck, experiment: str, tmp_path: Path
+) -> None:
+    printed = skydeck("experiment", "config", experiment).out
+    assert printed.startswith("recipe: embedded-maze-grpo\n")
+    assert f'"{SEED}": 0\n' in printed
+    file = tmp_path / "next.yaml"
+    file.write_text(f"# why\n{printed}".replace(f'"{SEED}": 0', f"{SEED}: 3 # not 0"))
+    for _ in range(2):
+        assert skydeck("experiment", "save", experiment, str(file)).out == "2\n"
+    assert skydeck("experiment", "config", experiment).out == file.read_text()
+    assert skydeck("experiment", "diff", experiment).out == f"{SEED}: 0 → 3\n"
+    assert skydeck("experiment", "config", experiment, "1").out == printed
+    file.write_text("trainer.seed: [3\n")
+    refused = skydeck("experiment", "save", experiment, str(file))
+    assert refused.status == 1
+    assert "cannot be read" in refused.err
+    assert skydeck("experiment", "save", experiment, str(tmp_path / "none.yaml")).status == 1
+
+
 def test_a_sweep_is_previewed_made_and_stopped(
     skydeck: Skydeck, experiment: str, tmp_path: Path
 ) -> None:
@@ -47,6 +67,8 @@ def test_a_sweep_is_previewed_made_and_stopped(
     seen = skydeck("sweep", "preview", experiment, *grid)
     assert seen.status == 1
     assert "3 configs" in seen.out
+    assert "GPUs of cluster embedded: 0" in seen.out
+    assert skydeck("sweep", "preview", experiment, *grid, "--cluster", "none").status == 1
     assert "error: run 3" in seen.out
     made = skydeck("sweep", "create", experiment, *grid, "--exclude", "3", "--max-running", "1")
     sweep = made.out.strip()

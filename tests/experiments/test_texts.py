@@ -13,8 +13,8 @@ from app.projects import service as projects
 from app.recipes import service as recipes
 from app.runs import service as runs
 from app.secrets import service as secrets
-from app.secrets.vault import attach
 from tests.factories import ADA, RECIPE, make_experiment
+from tests.secrets.conftest import with_keys
 
 SEED = "trainer.seed"
 FIRST = "# why 3: see the paper\ntrainer:\n  seed: 3   # not 4\n"
@@ -85,15 +85,25 @@ async def test_a_text_that_is_not_the_config_is_refused(
     assert await texts(database, experiment) == [None]
 
 
+async def test_a_text_alone_says_all(database: Database, experiment: Experiment) -> None:
+    async with database.write() as session:
+        mine = await service.get(session, experiment.slug)
+        made, _ = await service.add_version(
+            session, mine, None, actor=ADA, yaml="trainer.seed: 9 # new\n"
+        )
+    assert made.values[SEED] == 9
+    assert await texts(database, experiment) == ["trainer.seed: 9 # new\n", None]
+
+
 async def test_a_secret_in_a_comment_is_refused(
     database: Database, experiment: Experiment, tmp_path: Path
 ) -> None:
-    attach(database, tmp_path / "secret.keys")
+    with_keys(database, tmp_path / "secret.keys")
     async with database.write() as session:
         home = experiment.project_id
-        await secrets.put(session, home, "WANDB_API_KEY", "hunter2hunter2", actor=ADA)
+        await secrets.put(session, home, "WANDB_API_KEY", "hunter2-and-more", actor=ADA)
     with pytest.raises(Invalid, match="WANDB_API_KEY") as caught:
-        await save(database, experiment, "# hunter2hunter2\ntrainer.seed: 3\n")
+        await save(database, experiment, "# hunter2-and-more\ntrainer.seed: 3\n")
     assert "hunter2" not in str(caught.value.problems)
 
 
