@@ -10,8 +10,9 @@ from app.recipes.texts import is_plain, load_yaml
 
 _GROUPS = ("data", "trainer", "generator", "environment", "job")
 _LINE = re.compile(r"(?:[+~]{0,2})(?:data|trainer|generator|environment)\.[\w.\-\[\]]+=")
-# Between two overrides on one line; a value may hold blanks.
-_SEVERAL = re.compile(r"\s+(?=(?:data|trainer|generator|environment)\.[\w.\-]+=)")
+# Where another override begins on the same line; a value may hold blanks. The blanks are no part
+# of the pattern: tried from each of them, it would take as many steps as their square.
+_SEVERAL = re.compile(r"(?<=\s)(?=(?:data|trainer|generator|environment)\.[\w.\-]+=)")
 
 
 def find_document(text: str) -> dict[str, Any] | None:
@@ -40,7 +41,7 @@ def find_list(text: str) -> list[tuple[int, str]] | None:
     lines = [(n, line) for n, line in lines if line and not line.startswith("#")]
     if not lines or not all(_LINE.match(line) and line[-1] != "\\" for _, line in lines):
         return None
-    return [(n, each) for n, line in lines for each in _SEVERAL.split(line)]
+    return [(n, each.rstrip()) for n, line in lines for each in _SEVERAL.split(line)]
 
 
 def read_document(document: Mapping[str, Any], found: Found) -> tuple[str | None, dict[str, Any]]:

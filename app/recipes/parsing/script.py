@@ -235,8 +235,9 @@ def _split_shell(arguments: list[Argument]) -> tuple[str | None, list[Argument]]
     runs_text = False
     while rest and rest[0].words and rest[0].words[0].startswith("-"):
         option = rest.pop(0).words[0]
-        runs_text = runs_text or re.fullmatch(r"-[a-z]*c[a-z]*", option) is not None
-        if re.fullmatch(r"-[a-z]*o", option) and rest:
+        is_short = re.fullmatch(r"-[a-z]+", option) is not None
+        runs_text = runs_text or (is_short and "c" in option)
+        if is_short and option.endswith("o") and rest:
             rest.pop(0)
     return (rest[0].words[0] if runs_text and rest and rest[0].words else None), rest
 
