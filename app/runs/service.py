@@ -89,8 +89,10 @@ async def create(
     frozen = _config_for(experiment, base, given, is_whole=is_whole, yaml=yaml, actor=actor)
     session.add(frozen)
     await launch_checks.check_texts(session, place, frozen.values)
-    named = cluster and await clusters.get(session, cluster)
-    target = named or await clusters.ensure_embedded(session)
+    is_embedded = not cluster or cluster == clusters.EMBEDDED
+    target = await (
+        clusters.ensure_embedded(session) if is_embedded else clusters.get(session, cluster or "")
+    )
     _check_cluster(target, frozen)
     run = rows.new_run(experiment, frozen, actor=actor, name=name, tags=tags)
     run.cluster_id = target.id
