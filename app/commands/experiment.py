@@ -68,7 +68,7 @@ def save(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Make the next version of an experiment's config, and print its number."""
+    """Make the next config version and print its number."""
     from app.commands.plans import read_plan, read_yaml
 
     config, yaml = None, read_yaml(file)
@@ -88,9 +88,10 @@ def show_config(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print a version's config as it was typed, comments too, or all of its values as YAML.
+    """Print a version's config as it was typed.
 
-    What is printed can be changed and given to `skydeck experiment save`.
+    With its comments; all values as YAML where it was not typed as a text. What is printed can be
+    changed and given to `skydeck experiment save`.
     """
     with client_of(context) as client:
         number = version or client.get_experiment(experiment_id)["version"] or 1
