@@ -14,6 +14,7 @@ from app.recipes import service as recipes
 from app.recipes.model import Finding, Recipe
 from app.recipes.service import Document, UnreadableError
 from app.web.forms import as_text, typed_values
+from app.web.once import FIELD as FORM_KEY
 
 RECIPE, PROJECT, EXPERIMENT, NAME, CLUSTER = "recipe", "project", "experiment", "name", "cluster"
 OF = "of"
@@ -22,7 +23,7 @@ VIEW, YAML = "view", "yaml"
 DO, SET = "do", "set"
 OTHER_KEY, OTHER_VALUE = "other_key", "other_value"
 YAML_VIEW = "yaml"
-_OWN = frozenset({RECIPE, *NAMING, VIEW, YAML, DO, SET, OTHER_KEY, OTHER_VALUE})
+_OWN = frozenset({RECIPE, *NAMING, VIEW, YAML, DO, SET, OTHER_KEY, OTHER_VALUE, FORM_KEY})
 
 Row = tuple[str, str]
 

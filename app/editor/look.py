@@ -72,7 +72,7 @@ async def look(session: AsyncSession, viewer: Viewer, draft: Draft) -> tuple[Dra
     others = await list_path_users(
         session, draft.recipe, config, cluster, projects=viewer.principal.projects(Permission.READ)
     )
-    found = _examined(masked, config, told, _place(cluster, gpus, others))
+    found = _examined(masked, config, told, policy.place_on(cluster, others))
     loads = await runs.loads(session)
     return masked, Look(
         findings=_with_barriers(found.findings, masked, config, cluster),
@@ -100,15 +100,6 @@ def project_slug(viewer: Viewer, draft: Draft) -> str:
     slugs = [each.slug for each in viewer.projects if viewer.may(Permission.WRITE, each.project_id)]
     usual = projects.DEFAULT if projects.DEFAULT in slugs else slugs[0] if slugs else ""
     return draft.naming.get(PROJECT) or usual
-
-
-def _place(
-    cluster: Cluster, gpus: tuple[int, ...], others: Sequence[recipes.OtherRun]
-) -> recipes.Place:
-    if cluster.kind is ClusterKind.EMBEDDED:
-        return recipes.Place(is_embedded=True, other_runs=others)
-    resources = recipes.ClusterResources(name=cluster.name, gpus_by_node=gpus) if gpus else None
-    return recipes.Place(cluster=resources, other_runs=others)
 
 
 def _examined(

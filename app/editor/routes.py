@@ -26,6 +26,7 @@ from app.secrets import service as secrets
 from app.web.deps import Store, Viewer, Writer
 from app.web.filters import sentence
 from app.web.flash import flash
+from app.web.once import form_digest, make_once
 from app.web.templating import fragment, page
 
 router = APIRouter()
@@ -78,6 +79,7 @@ async def edit(request: Request, store: Store, viewer: Writer) -> Response:
     async with request.form() as form:
         draft = read_form(form)
         asked = {name: str(form.get(name, "")) for name in (DO, SET, VIEW)}
+        once = form_digest(form)
     view = View.of(request.url.path)
     if asked[SET]:
         draft = draft.with_values(_fix(asked[SET]))
@@ -89,7 +91,7 @@ async def edit(request: Request, store: Store, viewer: Writer) -> Response:
         return await _render(request, store, viewer, draft, view)
     if asked[DO] == CHECK:
         return await _render(request, store, viewer, draft, _came_from(asked), is_check=True)
-    return await _store(request, store, viewer, draft, asked)
+    return await _store(request, store, viewer, draft, asked, once)
 
 
 @router.post("/runs/new/check")
@@ -130,7 +132,12 @@ async def complete_key(
 
 
 async def _store(
-    request: Request, store: Database, viewer: Viewer, draft: Draft, asked: Mapping[str, str]
+    request: Request,
+    store: Database,
+    viewer: Viewer,
+    draft: Draft,
+    asked: Mapping[str, str],
+    once: str,
 ) -> Response:
     try:
         async with store.write() as session:
@@ -138,12 +145,17 @@ async def _store(
                 experiment, is_new = await launching.save(session, draft, viewer.principal)
                 target = f"/experiments/{experiment.slug}"
                 return flash(RedirectResponse(target, 303), "saved" if is_new else "saved-already")
-            run = await launching.launch(session, draft, viewer.principal)
+
+            async def make() -> str:
+                return (await launching.launch(session, draft, viewer.principal)).slug
+
+            slug, is_new = await make_once(session, viewer.principal, once, make)
     except (Invalid, Conflict) as error:
         why = _by_field(error) if isinstance(error, Invalid) else {"": sentence(error.message)}
         refusal = Refusal("saved" if asked[DO] == SAVE else "launched", why)
         return await _render(request, store, viewer, draft, _came_from(asked), refusal=refusal)
-    return flash(RedirectResponse(f"/runs/{run.slug}", 303), "run-queued")
+    said = "run-queued" if is_new else "made-already"
+    return flash(RedirectResponse(f"/runs/{slug}", 303), said)
 
 
 async def _render(

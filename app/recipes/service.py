@@ -16,14 +16,16 @@ from app.recipes.embedded_maze_grpo import RECIPE as EMBEDDED_MAZE_GRPO
 from app.recipes.examine import Examined, Place, embedded_refusal, examine
 from app.recipes.model import Findings, Recipe, Value
 from app.recipes.numbers import find_whole_number, is_finite
-from app.recipes.other_runs import ABOUT_OTHER_RUNS, other_run, shared_paths
+from app.recipes.other_runs import ABOUT_OTHER_RUNS, fixed_paths, other_run, shared_paths
 from app.recipes.parse import Imported
+from app.recipes.skyrl.rules import ABOUT_CLUSTER
 from app.recipes.skyrl.rules.context import ClusterResources, OtherRun
 from app.recipes.skyrl.tree import Key
 from app.recipes.texts import UnreadableError, dump_line, read_any
 from app.recipes.yaml_text import Document
 
 __all__ = [
+    "ABOUT_CLUSTER",
     "ABOUT_OTHER_RUNS",
     "LONGEST_DOCUMENT",
     "SECRETS",
@@ -42,6 +44,7 @@ __all__ = [
     "find_key",
     "find_keys",
     "find_whole_number",
+    "fixed_paths",
     "flatten",
     "get",
     "import_text",

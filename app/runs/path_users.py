@@ -6,11 +6,13 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.errors import Invalid
 from app.models import Cluster, Config, Run
 from app.recipes import service as recipes
-from app.recipes.model import Recipe
+from app.recipes.model import Findings, Recipe
 from app.recipes.service import OtherRun
 from app.runs import repository
+from app.runs.policy import place_on
 
 _MOST = 20
 
@@ -35,11 +37,16 @@ async def list_path_users(
 
 
 async def caution(session: AsyncSession, run: Run, config: Config, cluster: Cluster) -> str:
-    """What its first event says of a new run that writes where others of its project do, if so."""
+    """What its first event says of a new run that writes where others of its project do, if so.
+
+    Raises `Invalid` for one that asks for more GPUs than the cluster has.
+    """
     recipe, projects = recipes.get(config.recipe), frozenset({run.project_id})
     others = await list_path_users(session, recipe, config.values, cluster, projects=projects)
-    if not others:
-        return ""
-    found = recipes.examine(recipe, config.values, recipes.Place(other_runs=others)).findings
+    found = recipes.examine(recipe, config.values, place_on(cluster, others)).findings
+    too_much = tuple(each for each in found.errors if each.rule in recipes.ABOUT_CLUSTER)
+    if too_much:
+        problems = recipes.problems(Findings(errors=too_much))
+        raise Invalid(problems[0].message, problems)
     said = [each for each in found.warnings if each.rule in recipes.ABOUT_OTHER_RUNS]
     return ". ".join(each.message for each in said)

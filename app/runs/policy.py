@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.clusters.service import is_off
+from app.clusters.service import gpus_by_node, is_off
 from app.errors import NotFound
 from app.models import Cluster, ClusterKind
 from app.recipes import service as recipes
@@ -39,6 +39,15 @@ def first_that_runs(offered: Sequence[Cluster], recipe: Recipe) -> Cluster:
     others = [each for each in offered if each.kind is not ClusterKind.EMBEDDED]
     is_refused = recipes.embedded_refusal(recipe) is not None
     return ((others + own) if is_refused else (own + others))[0]
+
+
+def place_on(cluster: Cluster, others: Sequence[recipes.OtherRun] = ()) -> recipes.Place:
+    """What a config is looked at beside: the cluster's GPUs, as far as anybody saw its nodes."""
+    if cluster.kind is ClusterKind.EMBEDDED:
+        return recipes.Place(is_embedded=True, other_runs=others)
+    gpus = gpus_by_node(cluster)
+    seen = recipes.ClusterResources(name=cluster.name, gpus_by_node=gpus) if gpus else None
+    return recipes.Place(cluster=seen, other_runs=others)
 
 
 def _off(cluster: Cluster) -> Barrier | None:

@@ -89,6 +89,8 @@ class Preview:
     total: int
     run_count: int
     error_count: int
+    digest: str
+    """What it is of; a launch says it again."""
     cluster: str
     """What the chosen cluster has, and what the sweep asks of it at a time."""
     note: str

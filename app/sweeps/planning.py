@@ -3,14 +3,15 @@
 Up to 200 configs are checked, which takes a second for the largest: call it in a thread.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.errors import Invalid, Problem
 from app.experiments.digest import digest
 from app.recipes import service as recipes
-from app.recipes.model import Finding, Value
+from app.recipes.model import RUN_ID, Finding, Value
 from app.sweeps import expansion, naming
 from app.sweeps.expansion import MAX_RUNS, Point, Space
 
@@ -83,7 +84,8 @@ class Plan:
 def plan(basis: Basis, space: Space, exclude: Collection[int] = ()) -> Plan:
     """All runs of a space, each checked by its recipe. Nothing is refused here.
 
-    The later of two runs with the same config has an error of its own.
+    The later of two runs with the same config has an error of its own, and so has each of several
+    that would write to the same files.
     """
     keys = expansion.keys_of(space)
     wrong = expansion.problems(space)
@@ -98,7 +100,13 @@ def plan(basis: Basis, space: Space, exclude: Collection[int] = ()) -> Plan:
         _run(basis, number, point, naming.name_of(values, names), number in exclude, first)
         for number, (point, values) in enumerate(zip(found.points, filled, strict=True), start=1)
     ]
-    return Plan(runs=runs, keys=keys, differing=differing, total=found.total, wanted=found.wanted)
+    return Plan(
+        runs=_kept_apart(basis, runs),
+        keys=keys,
+        differing=differing,
+        total=found.total,
+        wanted=found.wanted,
+    )
 
 
 def require_ok(plan: Plan) -> None:
@@ -133,6 +141,36 @@ def _run(
         warnings=looked.findings.warnings,
         is_excluded=is_excluded,
     )
+
+
+def _kept_apart(basis: Basis, runs: list[PlannedRun]) -> list[PlannedRun]:
+    """The runs, where those that share a path have an error: each goes on from another's files."""
+    recipe = recipes.get(basis.recipe)
+    paths = {
+        run.number: recipes.fixed_paths(recipe, {**basis.values, **run.overrides})
+        for run in runs
+        if not run.is_excluded
+    }
+    users = Counter(path for own in paths.values() for path in own.items())
+    return [
+        _apart(run, [p for p in paths.get(run.number, {}).items() if users[p] > 1]) for run in runs
+    ]
+
+
+def _apart(run: PlannedRun, shared: list[tuple[str, str]]) -> PlannedRun:
+    if not shared:
+        return run
+    errors = [
+        Finding(
+            rule="same_path",
+            fields=(key,),
+            message=f"{key} is {path} in more than one run of this sweep: each would overwrite the "
+            "others' files, or go on from their checkpoints",
+            fix=f"end it with {RUN_ID}, as in {path.rstrip('/')}/{RUN_ID}",
+        )
+        for key, path in shared
+    ]
+    return replace(run, values=None, errors=[*run.errors, *errors])
 
 
 def _repeated(point: Point, number: int) -> Finding:

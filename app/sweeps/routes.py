@@ -1,5 +1,6 @@
 """Pages about sweeps: those of an experiment, the form with its preview, one with its runs."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -21,7 +22,7 @@ from app.runs.states import ENDED
 from app.secrets import service as secrets
 from app.sweeps import service, views
 from app.sweeps.contexts import StopPage, SweepPage, SweepsPage
-from app.sweeps.draft import CLUSTER, Draft, read_form, request_of
+from app.sweeps.draft import CLUSTER, PREVIEWED, Draft, preview_digest, read_form, request_of
 from app.sweeps.service import Plan
 from app.sweeps.service import Request as SweepRequest
 from app.web.cluster_line import load_of
@@ -35,6 +36,7 @@ from app.web.deps import (
 )
 from app.web.flash import flash
 from app.web.htmx import HtmxRequest
+from app.web.once import form_digest, make_once
 from app.web.paging import Cursor, pager
 from app.web.run_table import run_row
 from app.web.templating import fragment, page
@@ -43,6 +45,10 @@ router = APIRouter()
 PAGE_SIZE = 50
 _LAUNCH = "launch"
 _GONE = "the cluster that was chosen is no longer there: look at the one shown now, or choose"
+_CHANGED = (
+    "this is not what the preview showed: look at the configs below, and launch them if they are "
+    "what you want"
+)
 _Version = Annotated[int | None, Query(ge=1, lt=2**31)]
 
 
@@ -83,6 +89,7 @@ async def create_sweep(
     """Shows what would be made, or makes it; refused, with everything kept."""
     async with request.form() as form:
         draft, is_launch = read_form(form), form.get("do") == _LAUNCH
+        once = form_digest(form)
     async with store.read() as session:
         basis = await _basis(session, slug, viewer, version, draft)
         # A secret that was typed into a field by mistake is not shown again.
@@ -93,12 +100,17 @@ async def create_sweep(
         asked, problems = None, [*problems, Problem(CLUSTER, "gone", _GONE)]
     plan: Plan | None = None
     if asked is not None:
+        digest = preview_digest(asked.space, basis.config.version, basis.cluster.slug)
+        is_other = is_launch and draft.text(PREVIEWED) not in ("", digest)
+        draft = draft.previewed(digest)
+        asked = replace(asked, exclude=draft.exclude)
         try:
             plan = await _plan(store, basis, asked)
-            problems = plan.all_problems
+            problems = plan.all_problems or [Problem("", "changed", _CHANGED)] * is_other
             if is_launch and not problems:
-                made = await _make(store, basis, asked, plan, viewer)
-                return flash(RedirectResponse(f"/sweeps/{made.slug}", 303), "sweep-created")
+                made, is_new = await _make(store, basis, asked, plan, viewer, once)
+                said = "sweep-created" if is_new else "made-already"
+                return flash(RedirectResponse(f"/sweeps/{made}", 303), said)
         except Invalid as error:
             plan, problems = None, error.problems
         except Conflict as error:
@@ -178,11 +190,23 @@ async def _plan(store: Database, basis: views.Basis, asked: SweepRequest) -> Pla
 
 
 async def _make(
-    store: Database, basis: views.Basis, asked: SweepRequest, plan: Plan, viewer: Viewer
-) -> Sweep:
+    store: Database,
+    basis: views.Basis,
+    asked: SweepRequest,
+    plan: Plan,
+    viewer: Viewer,
+    once: str,
+) -> tuple[str, bool]:
+    """The sweep of this form, and whether it is new."""
+    principal = viewer.principal
     async with store.write() as session:
-        subject = await _subject(session, basis)
-        return await service.create(session, subject, asked, plan, actor=viewer.principal.actor)
+
+        async def make() -> str:
+            subject = await _subject(session, basis)
+            made = await service.create(session, subject, asked, plan, actor=principal.actor)
+            return made.slug
+
+        return await make_once(session, principal, once, make)
 
 
 async def _subject(session: AsyncSession, basis: views.Basis) -> service.Subject:

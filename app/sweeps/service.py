@@ -24,6 +24,7 @@ from app.recipes import service as recipes
 from app.recipes.model import Finding
 from app.runs import many, policy
 from app.runs import service as runs
+from app.runs.path_users import list_path_users
 from app.secrets import service as secrets
 from app.sweeps import expansion, repository
 from app.sweeps.expansion import MAX_RUNS, Space
@@ -73,6 +74,8 @@ class Subject:
     experiment: Experiment
     config: Config
     cluster: Cluster
+    other_runs: Sequence[recipes.OtherRun] = ()
+    """Unfinished ones that write to the paths of the config."""
 
 
 async def subject(
@@ -91,7 +94,14 @@ async def subject(
         found = await _embedded(session)
     else:
         found = await clusters.get(session, cluster or "")
-    return Subject(experiment=experiment, config=config, cluster=found)
+    others = await list_path_users(
+        session,
+        recipes.get(config.recipe),
+        config.values,
+        found,
+        projects=frozenset({experiment.project_id}),
+    )
+    return Subject(experiment=experiment, config=config, cluster=found, other_runs=others)
 
 
 async def offered(session: AsyncSession) -> list[Cluster]:
@@ -110,9 +120,6 @@ def cluster_gpus(cluster: Cluster) -> int | None:
 async def plan(subject: Subject, request: Request) -> Plan:
     """The config of each run, checked; in a thread, without the database."""
     cluster, recipe = subject.cluster, subject.config.recipe
-    is_embedded = cluster.kind is ClusterKind.EMBEDDED
-    gpus = () if is_embedded else clusters.gpus_by_node(cluster)
-    seen = recipes.ClusterResources(name=cluster.name, gpus_by_node=gpus) if gpus else None
 
     def refuse(values: Mapping[str, Any]) -> list[Finding]:
         return [
@@ -123,7 +130,7 @@ async def plan(subject: Subject, request: Request) -> Plan:
     basis = Basis(
         recipe=recipe,
         values=subject.config.values,
-        place=recipes.Place(cluster=seen, is_embedded=is_embedded),
+        place=policy.place_on(cluster, subject.other_runs),
         refuse=refuse,
     )
     return await asyncio.to_thread(make_plan, basis, request.space, frozenset(request.exclude))

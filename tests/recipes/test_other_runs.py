@@ -7,8 +7,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.clusters import service as clusters
 from app.db import Database
+from app.errors import Invalid
 from app.experiments import service as experiments
-from app.models import Project, Run, RunStatus
+from app.ids import new_id
+from app.models import Cluster, Project, Run, RunStatus
 from app.projects import service as projects
 from app.recipes import service as recipes
 from app.runs import rows
@@ -133,3 +135,20 @@ async def test_a_launch_says_so_in_its_first_event(database: Database) -> None:
     assert "second" in said
     assert CONFIG[CKPT] in said
     assert CONFIG[SYNC] in said
+
+
+async def test_a_launch_that_asks_for_more_gpus_than_there_are_is_refused(
+    database: Database,
+) -> None:
+    async with database.write() as session:
+        first = await add_run(session, "first", {"trainer.seed": 1})
+        await session.refresh(first, ["config"])
+        nodes = [{"gpu_count": 2}]
+        small, large = (
+            Cluster(id=new_id(), kind="other", name="team", details={"nodes": nodes * count})
+            for count in (1, 32)
+        )
+        with pytest.raises(Invalid, match="team") as caught:
+            await caution(session, first, first.config, small)
+        assert {each.rule for each in caught.value.problems} <= {"E9.cluster_gpus", "E9.node_gpus"}
+        assert await caution(session, first, first.config, large) == ""

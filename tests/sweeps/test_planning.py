@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+import pytest
+
 from app.models import Cluster, ClusterKind, ClusterStatus
 from app.recipes import service as recipes
 from app.recipes.model import Finding, Value
@@ -53,6 +55,29 @@ def test_what_the_administrator_does_not_allow_is_said_of_each_run() -> None:
     found = look({"trainer.seed": (1, 2)}, refuse=lambda _: [barrier])
     assert [[each.rule for each in run.errors] for run in found.runs] == [["member_code"]] * 2
     assert [each.field for each in found.all_problems] == ["runs.1.cluster", "runs.2.cluster"]
+
+
+@pytest.mark.parametrize(
+    "key", ["trainer.ckpt_path", "trainer.export_path", "trainer.policy.model.lora.lora_sync_path"]
+)
+def test_runs_that_would_write_to_the_same_files_are_refused(key: str) -> None:
+    keys: dict[str, tuple[Value, ...]] = {"trainer.seed": (1, 2)}
+    shared = look({**keys, key: ("/shared/one",)})
+    assert [run.values for run in shared.runs] == [None, None]
+    for run in shared.runs:
+        (error,) = run.errors
+        assert (error.rule, error.fields) == ("same_path", (key,))
+        assert "/shared/one/{run_id}" in (error.fix or "")
+    own = look({**keys, key: ("/shared/one/{run_id}",)})
+    assert not any(run.errors for run in own.runs)
+    each_its_own = look({key: ("/shared/one", "/shared/two")})
+    assert not any(run.errors for run in each_its_own.runs)
+
+
+def test_a_run_that_is_left_out_writes_nowhere() -> None:
+    values = {**recipes.resolve(RECIPE, {}), "trainer.ckpt_path": "/shared/one"}
+    found = plan(Basis(recipe=RECIPE, values=values), Grid({"trainer.seed": (1, 2)}), {2})
+    assert not found.all_problems
 
 
 def test_the_gpus_of_a_cluster_are_those_of_nodes_that_were_seen() -> None:

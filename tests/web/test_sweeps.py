@@ -60,6 +60,41 @@ async def test_a_grid_is_previewed_and_then_launched(client: httpx.AsyncClient, 
     assert "Grid" in listed.one("region", "Sweeps").text
 
 
+async def test_a_form_that_is_sent_twice_makes_one_sweep(
+    client: httpx.AsyncClient, url: str
+) -> None:
+    grid = {"kind": "grid", "key_0": SEED, "values_0": "1, 2", "do": "launch"}
+    shown = parse((await client.get(url)).text)
+    (key,) = (e.attributes["value"] for e in shown.walk() if e.attributes.get("name") == "form_key")
+    first, again = [await send(client, url, **grid, form_key=key) for _ in range(2)]
+    assert first.headers["Location"] == again.headers["Location"]
+    assert "made once" in parse((await client.get(again.headers["Location"])).text).text
+    other = await send(client, url, **{**grid, "values_0": "3, 4"}, form_key=key)
+    assert other.headers["Location"] != first.headers["Location"]
+
+
+async def test_only_what_the_preview_showed_is_launched(
+    client: httpx.AsyncClient, url: str
+) -> None:
+    grid = {"kind": "grid", "key_0": SEED, "values_0": "1, 2, 3"}
+    page = parse((await send(client, url, **grid, do="preview")).text)
+    (seen,) = (
+        e.attributes["value"] for e in page.walk() if e.attributes.get("name") == "previewed"
+    )
+    changed = {**grid, "values_0": "7, 8, 9", "exclude": "2", "do": "launch"}
+    answer = await send(client, url, **changed, previewed=seen)
+    assert answer.status_code == 422
+    page = parse(answer.text)
+    assert "not what the preview showed" in page.one("alert").text
+    boxes = [e for e in page.walk() if e.attributes.get("name") == "exclude"]
+    assert len(boxes) == 3
+    assert not any("checked" in box.attributes for box in boxes)
+    (seen,) = (
+        e.attributes["value"] for e in page.walk() if e.attributes.get("name") == "previewed"
+    )
+    assert (await send(client, url, **changed, previewed=seen)).status_code == 303
+
+
 async def test_wrong_configs_are_shown_and_may_be_left_out(
     client: httpx.AsyncClient, url: str
 ) -> None:
