@@ -164,12 +164,18 @@ def _control(each: Field, draft: Draft, problem: str) -> FormField:
     return FormField(
         name=each.key,
         label=each.label,
-        kind="choice" if each.choices else _KINDS.get(each.type, "text"),
+        kind=_kind(each),
         value=draft.texts.get(each.key, as_text(each.default)),
         help=each.help,
         choices=_choices(each, draft),
         problem=problem,
     )
+
+
+def _kind(each: Field) -> str:
+    if each.choices:
+        return "choice"
+    return "code" if each.is_multiline else _KINDS.get(each.type, "text")
 
 
 def _choices(each: Field, draft: Draft) -> tuple[str, ...]:

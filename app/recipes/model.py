@@ -48,6 +48,7 @@ class Field:
     """One key of the form. `min` and `max` are allowed, `above` is not.
 
     `kind` is needed only where the default does not tell the type; `is_optional`: None is allowed.
+    A text has at most `longest` characters; with line breaks where it `is_multiline`.
     """
 
     key: str
@@ -60,6 +61,8 @@ class Field:
     min: float | None = None
     max: float | None = None
     above: float | None = None
+    longest: int = 500
+    is_multiline: bool = False
 
     @property
     def type(self) -> FieldType:

@@ -13,7 +13,6 @@ MOST_KEYS = 2_000
 
 _NEAREST = 3
 _SEARCHES = 20
-_TEXT_LENGTH = 500
 _KINDS = {
     FieldType.BOOL: "true or false",
     FieldType.INT: "a whole number",
@@ -82,7 +81,8 @@ def exact(field: Field, value: Any) -> Value:
 
 def read_text(field: Field, text: str) -> Value:
     """What a person typed, as a value; the text itself where it is none, for `validate`."""
-    typed = text.strip()
+    # Browsers send the line breaks of a text area as two signs.
+    typed = text.strip().replace("\r\n", "\n")
     if field.is_optional and typed in ("", "null"):
         return None
     found: Value = typed
@@ -154,10 +154,12 @@ def _is_of_type(kind: FieldType, value: object) -> bool:
 
 
 def _text(field: Field, value: str) -> Iterator[Finding]:
-    if len(value) > _TEXT_LENGTH:
-        yield _finding(field, "length", f"must have at most {_TEXT_LENGTH} characters")
-    if not value.isprintable():
+    if len(value) > field.longest:
+        yield _finding(field, "length", f"must have at most {field.longest:,} characters")
+    if not field.is_multiline and not value.isprintable():
         yield _finding(field, "characters", "must be one line of printable characters")
+    elif not value.replace("\n", "").replace("\t", "").isprintable():
+        yield _finding(field, "characters", "must have printable characters only")
 
 
 def _range(field: Field, value: float) -> Iterator[Finding]:
