@@ -10,6 +10,7 @@ from typing import Any
 
 from starlette.datastructures import FormData
 
+from app.errors import NotFound
 from app.recipes import service as recipes
 from app.recipes.model import Finding, Recipe
 from app.recipes.service import Document, UnreadableError
@@ -143,17 +144,24 @@ def read_form(form: FormData) -> Draft:
 def read_yaml(draft: Draft) -> Draft:
     """The draft whose config is that of its YAML text, or that says why there is none.
 
-    A text that names another recipe changes to that one. Raises `NotFound` if there is none such.
+    A text that names another recipe changes to that one; one that there is not is a fault.
     """
     try:
         document = recipes.read_document(draft.recipe, draft.yaml)
         if document.recipe not in (None, draft.recipe.name):
-            recipe = recipes.get(document.recipe or "")
+            recipe = _named(document)
             draft = replace(draft, recipe=recipe)
             document = recipes.read_document(recipe, draft.yaml)
     except UnreadableError as error:
         return replace(draft, fault=error)
     return replace(draft.of_config(document.values), document=document)
+
+
+def _named(document: Document) -> Recipe:
+    try:
+        return recipes.get(document.recipe or "")
+    except NotFound as error:
+        raise UnreadableError(error.message, document.recipe_mark) from None
 
 
 def _rows(form: FormData, recipe: Recipe, typed: Mapping[str, str]) -> tuple[Row, ...]:

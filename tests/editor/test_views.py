@@ -121,6 +121,24 @@ async def test_a_yaml_that_names_another_recipe_is_of_that_one(client: httpx.Asy
     assert dict(filled(form))["recipe"] == MAZE
 
 
+async def test_a_yaml_that_names_no_recipe_says_so_at_its_line(client: httpx.AsyncClient) -> None:
+    page = await opened(client, f"/runs/new/yaml?recipe={SKYRL}")
+    text = "# mine\nrecipe: foo\ntrainer.epochs: 3\n"
+    for button in ("Form", "Launch run", "Save version", "Check"):
+        answer = await press(client, page, button, yaml=text)
+        shown = parse(answer.text)
+        assert answer.status_code == 422, button
+        assert yaml_of(shown) == text
+        problem = shown.by_id("yaml-problem").text
+        assert "line 2, column 9" in problem.lower()
+        assert "no recipe named 'foo'" in problem
+        assert MAZE in problem
+    pairs = [("recipe", SKYRL), ("view", "yaml"), ("yaml", text)]
+    live = await send(client, "/runs/new/check", pairs)
+    assert live.status_code == 200
+    assert "no recipe named" in live.text
+
+
 async def test_other_keys_are_typed_values_and_checked(client: httpx.AsyncClient) -> None:
     page = await opened(client)
     pairs = [pair for pair in filled(page) if not pair[0].startswith("other_")]
