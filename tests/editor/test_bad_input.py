@@ -43,7 +43,7 @@ async def api(app: FastAPI, sqlite_database: Database) -> httpx.AsyncClient:
 async def answered(ask: Ask) -> httpx.Response:
     """The answer, which came in time, took no memory to speak of, and did not run anything."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    times = []
+    times: list[float] = []
     while not times or (times[-1] >= LIMIT_SECONDS and len(times) < 2):
         started = time.process_time()
         answer = await ask()
