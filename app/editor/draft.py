@@ -77,7 +77,10 @@ class Draft:
     def with_values(self, values: Mapping[str, Any]) -> "Draft":
         """The same draft with some values set, as a fix does it."""
         changed = self.of_config({**self.config, **values})
-        return changed.with_yaml() if self.yaml else changed
+        if not self.yaml:
+            return changed
+        written = changed.with_yaml()
+        return written if written.fault is None or self.document is not None else changed
 
     def with_yaml(self) -> "Draft":
         """The same draft with a YAML text that means its config; comments stay."""

@@ -89,6 +89,28 @@ async def test_yaml_that_is_not_taken_says_why(
     assert words in parse(answer.text).by_id("yaml-problem").text
 
 
+BEYOND_YAML = {"too deep": "[" * 20 + "1" + "]" * 20, "too long": "x" * 140_000}
+
+
+@pytest.mark.parametrize("value", BEYOND_YAML.values(), ids=BEYOND_YAML)
+async def test_what_the_form_holds_and_yaml_cannot_is_kept_and_said(
+    client: httpx.AsyncClient, value: str
+) -> None:
+    page = await opened(client, f"/runs/new/yaml?recipe={SKYRL}")
+    page = parse((await press(client, page, "Form", yaml=f"# mine\n{yaml_of(page)}")).text)
+    rows = [("other_key", "trainer.algorithm.eps_clip_low"), ("other_value", value)]
+    pairs = [pair for pair in filled(page) if not pair[0].startswith("other_")] + rows
+    for do, url in (("launch", "/runs/new"), ("save", "/runs/new"), ("show", "/runs/new/yaml")):
+        answer = await send(client, url, [*pairs, ("do", do)])
+        assert answer.status_code == 422, do
+        assert value in answer.text
+    assert "YAML" in parse(answer.text).by_id("check").text
+    fix = ("set", '{"trainer.seed": 5}')
+    fixed = parse((await send(client, "/runs/new", [*pairs, fix])).text)
+    assert fixed.labelled("Seed").attributes["value"] == "5"
+    assert fixed.by_id("other-1-value").attributes["value"] == value
+
+
 async def test_a_text_that_is_no_value_is_kept_on_every_view(client: httpx.AsyncClient) -> None:
     page = await opened(client)
     for button in ("YAML", "Changes", "Job package", "Form"):
