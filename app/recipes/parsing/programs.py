@@ -10,6 +10,7 @@ from typing import Any
 
 from app.recipes.parsing.found import Found
 from app.recipes.parsing.lexer import Command
+from app.recipes.variables import OF_EACH_PACKAGE
 
 OWN_VARIABLES = frozenset({"PYTHONPATH", "SKYRL_PYTHONPATH_EXPORT", "SKYDECK_RUN_DIR"})
 """Variables that the job package sets itself."""
@@ -275,12 +276,17 @@ def _runtime_env(text: str, found: Found, command: Command) -> None:
         return
     for key, value in given.items():
         if key == "env_vars" and isinstance(value, dict):
-            texts = {str(k): str(v) for k, v in value.items() if not k.startswith("SKYDECK_")}
+            texts = {str(k): str(v) for k, v in value.items() if not _is_ours(str(k), v)}
             found.job.setdefault("job.environment", {}).update(texts)
         elif key == "working_dir" and isinstance(value, str):
             _working_dir(value, found, command)
         else:
             found.miss(command.line, f"{key}: {value}", f"{key} of a runtime env is not taken")
+
+
+def _is_ours(name: str, value: object) -> bool:
+    """Whether the submit command that goes with a job's files sets the variable by itself."""
+    return name.startswith("SKYDECK_") or OF_EACH_PACKAGE.get(name) == value
 
 
 def _working_dir(value: str, found: Found, command: Command) -> None:
