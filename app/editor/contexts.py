@@ -171,6 +171,8 @@ class EditorPage:
     others_open: bool = False
     yaml: str = ""
     yaml_problem: str = ""
+    longest_yaml: int = 0
+    """Characters of a YAML text that is read."""
     changes: list[ChangeRow] = field(default_factory=list)
     previous_changes: list[ChangeRow] = field(default_factory=list)
     differences: list[DifferenceRow] = field(default_factory=list)

@@ -101,6 +101,7 @@ def editor_page(
         others_open=bool(draft.others),
         yaml=draft.yaml,
         yaml_problem=str(draft.fault) if draft.fault else "",
+        longest_yaml=recipes.LONGEST_DOCUMENT,
         changes=[change_row(recipe, each) for each in look.changes],
         previous_changes=[change_row(recipe, each) for each in look.previous.changes]
         if look.previous
