@@ -18,7 +18,7 @@ from app.projects import service as projects
 from app.recipes import service as recipes
 from app.recipes.diff import Change
 from app.recipes.model import Finding, Findings, Recipe
-from app.runs import policy
+from app.runs import policy, queue
 from app.runs import service as runs
 from app.runs.path_users import list_path_users
 from app.secrets import service as secrets
@@ -43,7 +43,7 @@ class Previous:
 class Look:
     """`config` as typed, `values` and `gpus` as in `recipes.Examined`.
 
-    `cluster_gpus` by node; None while nobody has seen the cluster's nodes, or it has none to give.
+    `cluster_gpus` by node; None while nobody has seen the cluster's nodes.
     `like` are finished runs of the same recipe.
     """
 
@@ -73,7 +73,7 @@ async def look(session: AsyncSession, viewer: Viewer, draft: Draft) -> tuple[Dra
         session, draft.recipe, config, cluster, projects=viewer.principal.projects(Permission.READ)
     )
     found = _examined(masked, config, told, policy.place_on(cluster, others))
-    loads = await runs.loads(session)
+    loads = await queue.loads(session)
     return masked, Look(
         findings=_with_barriers(found.findings, masked, config, cluster),
         config=config,
@@ -81,8 +81,8 @@ async def look(session: AsyncSession, viewer: Viewer, draft: Draft) -> tuple[Dra
         gpus=found.gpus,
         clusters=offered,
         cluster=cluster,
-        cluster_gpus=gpus if gpus and cluster.kind is not ClusterKind.EMBEDDED else None,
-        line=cluster_line(cluster, loads.get(cluster.id, runs.ClusterLoad())),
+        cluster_gpus=(0,) if cluster.kind is ClusterKind.EMBEDDED else gpus or None,
+        line=cluster_line(cluster, loads.get(cluster.id, queue.ClusterLoad())),
         changes=recipes.diff((draft.recipe, {}), (draft.recipe, config)),
         previous=await _previous(session, viewer, masked, config),
         like=await _like(session, viewer, draft.recipe),
@@ -108,7 +108,9 @@ def _examined(
     """What is wrong with the config, and with the typing of it."""
     if draft.fault is not None:
         fault = Finding(rule="yaml", fields=(YAML,), message=str(draft.fault))
-        return recipes.Examined(findings=Findings(errors=(fault, *told)))
+        refusal = recipes.embedded_refusal(draft.recipe) if place.is_embedded else None
+        refused = (refusal,) if refusal else ()
+        return recipes.Examined(findings=Findings(errors=(fault, *told, *refused)))
     found = recipes.examine(draft.recipe, config, place)
     typing = (*told, *draft.findings())
     if not typing:

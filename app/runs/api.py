@@ -26,7 +26,7 @@ from app.experiments import service as experiments
 from app.metrics import service as metrics
 from app.models import Run
 from app.projects import service as projects
-from app.runs import service
+from app.runs import queue, service
 from app.runs.schemas import EventAnswer, ExternalRunBody, FinishBody, RunAnswer, RunBody
 from app.runs.sorting import parse_sort
 
@@ -192,6 +192,6 @@ async def list_events(
 
 async def _answer(session: AsyncSession, run: Run) -> RunAnswer:
     series = await metrics.list_series(session, run)
-    position = await service.queue_position(session, run)
+    position = await queue.queue_position(session, run)
     steps = await service.pushed_steps(session, [run])
     return RunAnswer.of(run, series, queue_position=position, pushed_step=steps.get(run.id))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.web.cluster_line import ClusterLine
-from app.web.config_table import ConfigGroup
+from app.web.config_table import ConfigChange, ConfigGroup
 from app.web.paging import Pager
 from app.web.run_table import Condition, RateFigure, RunRow
 from app.web.svg import MazePicture
@@ -260,8 +260,12 @@ class ConfigPage:
     recipe: str
     digest: str
     groups: list[ConfigGroup]
-    command: str
-    """The entry point as it is submitted."""
+    changes: list[ConfigChange]
+    """What is not the recipe's."""
+    files: list[tuple[str, str]]
+    """Names and texts of the job's own files; none for a run that others execute."""
+    submit_command: str
+    package_url: str
 
 
 @dataclass(frozen=True, slots=True)

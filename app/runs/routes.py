@@ -12,7 +12,7 @@ from app.metrics import service as metrics
 from app.metrics.charts import HERO_KEY
 from app.models import RunOrigin, RunStatus
 from app.projects import service as projects
-from app.runs import service, views
+from app.runs import queue, service, views
 from app.runs.contexts import (
     ChartsPage,
     ChartsPart,
@@ -81,7 +81,7 @@ async def list_runs(
         )
         counts = await metrics.list_solve_counts(session, found.items)
         steps = await service.pushed_steps(session, found.items)
-        loads = await service.loads(session)
+        loads = await queue.loads(session)
         line = await embedded_line(session)
     now = utcnow()
     query = {"project": project, "q": q, "sweep": sweep, "status": status if statuses else ""}

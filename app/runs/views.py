@@ -35,7 +35,7 @@ from app.runs.contexts import (
     Tab,
     TimelineEvent,
 )
-from app.runs.service import ClusterLoad
+from app.runs.queue import ClusterLoad
 from app.runs.states import ENDED
 from app.web.cluster_line import cluster_line
 from app.web.filters import duration, number, percent

@@ -16,8 +16,7 @@ from app.experiments.loading import load_head
 from app.metrics import service as metrics
 from app.models import Sweep
 from app.recipes import service as recipes
-from app.runs import policy
-from app.runs import service as runs
+from app.runs import policy, queue
 from app.runs.states import ENDED
 from app.secrets import service as secrets
 from app.sweeps import service, views
@@ -222,7 +221,7 @@ async def _page(session: ReadSession, sweep: Sweep, viewer: Viewer, sort: str) -
     found = await service.list_runs(session, sweep)
     counts = await service.count_statuses(session, [sweep])
     solved = await metrics.list_solve_counts(session, found)
-    loads = await runs.loads(session)
+    loads = await queue.loads(session)
     now = utcnow()
     rows = [run_row(run, solved.get(run.id, []), load_of(run, loads), now) for run in found]
     return views.sweep_page(
