@@ -213,7 +213,7 @@ def test_bad_input_gets_a_clear_answer_at_once(name: str) -> None:
         "a=xxxxxxxxxx\n" + "a=$a$a$a$a$a$a$a$a$a$a\n" * 30,
         "a=(x)\n" + 'a=("${a[@]}" "${a[@]}" "${a[@]}" "${a[@]}")\n' * 30,
         "trainer.a=${trainer.b}\n" * 400,
-        "bash -c '" * 1_000,
+        "bash -c '" * 1_001,
         f"{MAIN} trainer.run_name='a",
         "cat <<A\n" * 500,
     ],

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from app.recipes.parsing.found import Found
+from app.recipes.parsing.found import Found, Remark
 from app.recipes.parsing.lexer import Command
 from app.recipes.variables import OF_EACH_PACKAGE
 
@@ -21,6 +21,12 @@ _VARIANT = ("--env_variant", "--env-variant")
 _DOWNLOADERS = (("hf", "download"), ("huggingface-cli", "download"))
 _INSTALLERS = ("pip", "pip3", "uv", "apt-get", "apt", "conda", "mamba", "npm")
 _NOT_OPTIONS = ("--", "")
+_DATA_SET_OPTIONS = {
+    "dataset.py": {"output_dir", "num_rows", "env_id", "seed"},
+    "write_dataset.py": {
+        "output", "rows", "first_seed", "env_id", "env_class", "not_seeds",
+    },
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +82,20 @@ def submitted(arguments: list[Argument], found: Found, command: Command) -> list
     if place is None:
         found.miss(command.line, command.text, "it names no command behind --")
         return []
-    options = dict(_options(arguments[3:place]))
-    for name, value in options.items():
-        if name in ("--runtime-env-json",):
-            _runtime_env(str(value), found, command)
-        elif name == "--working-dir" and isinstance(value, str):
-            _working_dir(value, found, command)
-        elif name.startswith(("--entrypoint-num", "--entrypoint-mem", "--entrypoint-res")):
-            found.miss(command.line, f"{name} {value}", "what the driver asks for is not taken")
-        elif name == "--runtime-env":
-            found.miss(command.line, f"{name} {value}", "it is in another file: paste its content")
-        else:
-            found.note(command.line, f"{name} {value}", "Skydeck chooses it at each launch")
-    return arguments[place + 1 :]
+    found.is_plain, found.has_commands = False, True
+    handed = arguments[place + 1 :]
+    if found.submitted:
+        found.miss(command.line, command.text, "a second submission: one config holds one")
+        return []
+    if not any(each.reason for each in handed):
+        found.submitted = " ".join(_written(each) for each in handed)
+    _submission(arguments[3:place], found, command)
+    return handed
+
+
+def installs(arguments: list[Argument]) -> bool:
+    """Whether it is a program that installs others, all of whose words are known."""
+    return base_name(arguments[0]) in _INSTALLERS and not any(each.reason for each in arguments)
 
 
 def read(arguments: list[Argument], found: Found, command: Command) -> bool:
@@ -101,12 +108,12 @@ def read(arguments: list[Argument], found: Found, command: Command) -> bool:
         _enter(arguments[-1].words[0], found, command)
     elif (name, first) in _DOWNLOADERS:
         _download(arguments[2:], found, command)
-    elif name in _INSTALLERS and not any(each.reason for each in arguments):
-        found.job.setdefault("job.setup_commands", []).append(command.text)
-    elif name == "mv" and len(arguments) >= 3 and arguments[-1].words:
+    elif installs(arguments):
+        _install(found, command)
+    elif name == "mv" and _is_downloaded(arguments[1:-1], found) and arguments[-1].words:
         found.job.setdefault("moves", []).append(arguments[-1].words[0])
         found.note(command.line, command.text, "taken as a part of the model's download")
-    elif name == "rm" and "download" in found.job and not arguments[-1].reason:
+    elif name == "rm" and _is_downloaded(arguments[1:], found):
         found.note(command.line, command.text, "taken as a part of the model's download")
     elif _PYTHON.fullmatch(name):
         return _python(arguments[1:], found, command)
@@ -117,12 +124,62 @@ def read(arguments: list[Argument], found: Found, command: Command) -> bool:
 
 def keep(arguments: list[Argument], found: Found, command: Command) -> None:
     """Keeps a program that is not known here; a config for any command may run it."""
+    found.has_commands = True
     reasons = [each.reason for each in arguments if each.reason]
+    if reasons or found.programs:
+        found.is_plain = False
     if reasons:
         found.miss(command.line, command.text, reasons[0])
     else:
-        words = [word for each in arguments for word in each.words]
-        found.programs.append((command.line, shlex.join(words)))
+        found.programs.append((command.line, " ".join(_written(each) for each in arguments)))
+
+
+def _submission(arguments: list[Argument], found: Found, command: Command) -> None:
+    for name, value in _options(arguments):
+        if name in ("--runtime-env-json",):
+            _runtime_env(str(value), found, command)
+        elif name == "--working-dir" and isinstance(value, str):
+            _working_dir(value, found, command)
+        elif name.startswith(("--entrypoint-num", "--entrypoint-mem", "--entrypoint-res")):
+            found.miss(command.line, f"{name} {value}", "what the driver asks for is not taken")
+        elif not name:
+            found.miss(command.line, " ".join(value), "it is no option of a submission")
+        elif name == "--runtime-env":
+            found.miss(command.line, f"{name} {value}", "it is in another file: paste its content")
+        else:
+            found.note(command.line, f"{name} {value}", "Skydeck chooses it at each launch")
+
+
+def _written(argument: Argument) -> str:
+    """For a shell: as it stood where the shell makes more of it than its letters."""
+    is_wild = any(sign in argument.raw for sign in "*?[{~")
+    if is_wild and not any(sign in argument.raw for sign in "$`"):
+        return argument.raw
+    return shlex.join(argument.words)
+
+
+def _install(found: Found, command: Command) -> None:
+    found.has_commands = True
+    if found.programs:
+        found.is_plain = False
+    if command.ended_by == "||":
+        found.miss(command.line, command.text, "it may fail here (||): a set-up command may not")
+    else:
+        found.job.setdefault("job.setup_commands", []).append(command.text)
+
+
+def _is_downloaded(arguments: list[Argument], found: Found) -> bool:
+    """Whether all paths lie in the folder that the model is downloaded to."""
+    if "download" not in found.job:
+        return False
+    folder = found.job["download"][2].rstrip("/")
+    paths = [each for each in arguments if not each.raw.startswith("-")]
+    return bool(paths) and all(
+        each.words
+        and ".." not in PurePosixPath(each.words[0]).parts
+        and f"{each.words[0].rstrip('/')}/".startswith(f"{folder}/")
+        for each in paths
+    )
 
 
 def merge(outer: Found, inner: Found, line: int) -> None:
@@ -134,6 +191,8 @@ def merge(outer: Found, inner: Found, line: int) -> None:
     outer.job |= {"job.environment": environment} if environment else {}
     outer.job |= {"job.setup_commands": setup} if setup else {}
     outer.is_skyrl |= inner.is_skyrl
+    outer.has_commands |= inner.has_commands
+    outer.faults += [Remark(line, each.text, each.reason) for each in inner.faults]
     outer.programs += [(line, text) for _, text in inner.programs]
     for remark in inner.unresolved:
         outer.miss(line, remark.text, remark.reason)
@@ -209,8 +268,11 @@ def _overrides(arguments: list[Argument], found: Found) -> None:
 def _enter(folder: str, found: Found, command: Command) -> None:
     if folder.startswith("/"):
         found.job["job.skyrl_dir"] = folder
-    else:
+    elif folder == "." or folder.startswith("./"):
         found.note(command.line, command.text, "the job works in SkyRL's folder")
+    else:
+        reason = "the job works in SkyRL's folder: name the folder by its whole path"
+        found.miss(command.line, command.text, reason)
 
 
 def _download(arguments: list[Argument], found: Found, command: Command) -> None:
@@ -239,6 +301,10 @@ def _data_set(name: str, arguments: list[Argument], found: Found, command: Comma
     reasons = [each.reason for each in arguments if each.reason]
     options = {k.replace("-", "_").strip("_"): v for k, v in _options(arguments, ("--seed",))}
     is_own = name == "write_dataset.py"
+    strange = [key for key in options if key not in _DATA_SET_OPTIONS[name]]
+    if strange:
+        said = f"--{strange[0]}" if strange[0] else options[""][0]
+        reasons.append(f"{said} is not taken")
     output = options.get("output") if is_own else f"{options.get('output_dir')}/train.parquet"
     try:
         rows = int(options.get("rows" if is_own else "num_rows", "64"))
