@@ -105,6 +105,8 @@ class CheckPanel:
     cluster_name: str
     cluster_gpus: int | None
     is_too_large: bool
+    is_refused: bool
+    """The cluster does not run such configs, whatever their size."""
     needs: str
     expected: str
     """How long such a run takes, in words; empty where nobody knows."""

@@ -38,6 +38,7 @@ def panel_of(draft: Draft, look: Look, view: str) -> CheckPanel:
         cluster_name=look.cluster.name,
         cluster_gpus=most,
         is_too_large=total is not None and most is not None and total > most,
+        is_refused=any(CLUSTER in each.fields for each in found.errors),
         needs=draft.recipe.needs,
         expected=_expected(draft.recipe, look),
         changed_keys=[

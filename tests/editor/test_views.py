@@ -161,6 +161,22 @@ async def test_a_yaml_that_names_no_recipe_says_so_at_its_line(client: httpx.Asy
     assert "no recipe named" in live.text
 
 
+@pytest.mark.parametrize(
+    "text", ["trainer: [1\n", "just words", "#" * 140_000, "trainer.epochs: 3\n"]
+)
+async def test_the_panel_says_one_thing_of_the_embedded_cluster(
+    client: httpx.AsyncClient, text: str
+) -> None:
+    pairs = [("recipe", SKYRL), ("view", "yaml"), ("yaml", text), ("cluster", "embedded")]
+    said = parse((await send(client, "/runs/new/check", pairs)).text).text
+    assert "embedded cluster cannot run" in said
+    assert "ask an administrator" not in said
+    assert "not on this cluster" in said
+    assert "is not known here" not in said
+    if text.startswith("trainer.epochs"):
+        assert "Embedded has none" in said
+
+
 async def test_other_keys_are_typed_values_and_checked(client: httpx.AsyncClient) -> None:
     page = await opened(client)
     pairs = [pair for pair in filled(page) if not pair[0].startswith("other_")]
