@@ -148,6 +148,32 @@ def test_what_skyrls_job_does_not_do_is_listed(text: str, line: int, reason: str
     assert any(at == line and reason in said for at, said in left(text)), left(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"export PATH=/opt/bin:/usr/bin\n{MAIN}",
+        f"PATH=/opt/bin\nexport PATH\n{MAIN}",
+        f"PATH=/opt/bin {MAIN}",
+        f"env PATH=/opt/bin {MAIN}",
+        f"bash -c 'export PATH=/opt/bin; {MAIN}'",
+        f'ray job submit --runtime-env-json \'{{"env_vars": {{"PATH": "/x"}}}}\' -- {MAIN}',
+        f"export LD_LIBRARY_PATH=/opt/lib\n{MAIN}",
+        "export HOME=/x\ntrainer.epochs=5",
+    ],
+)
+def test_a_variable_that_no_config_may_set_is_listed(text: str) -> None:
+    found = read(text)
+    assert [each.reason for each in found.unresolved if "steers Skydeck" in each.reason]
+    assert not found.config.get("job.environment")
+
+
+def test_a_variable_that_the_job_sets_itself_is_noted() -> None:
+    found = read(f"export PYTHONPATH=$PWD/x TZ=UTC SKYDECK_RUN_ID=x A=1\n{MAIN}")
+    assert found.unresolved == ()
+    assert found.config["job.environment"] == {"A": "1"}
+    assert [each.text[:4] for each in found.notes] == ["PYTH", "TZ=U", "SKYD"]
+
+
 def test_what_belongs_to_the_download_is_no_loss() -> None:
     found = read(f"{GET}-part\nmv /models/m-part/x /models/m\nrm -rf /models/m-part\n{MAIN} {PATH}")
     assert found.unresolved == ()

@@ -2,15 +2,12 @@
 
 import json
 import re
-import shlex
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
 
+from app.recipes.parsing.arguments import Argument, base_name, named_options, past_options, written
 from app.recipes.parsing.found import Found, Remark
 from app.recipes.parsing.lexer import Command
-from app.recipes.variables import OF_EACH_PACKAGE
+from app.recipes.variables import OF_EACH_PACKAGE, name_problem
 
 OWN_VARIABLES = frozenset({"PYTHONPATH", "SKYRL_PYTHONPATH_EXPORT", "SKYDECK_RUN_DIR"})
 """Variables that the job package sets itself."""
@@ -20,7 +17,6 @@ _PYTHON = re.compile(r"python(3(\.\d+)?)?")
 _VARIANT = ("--env_variant", "--env-variant")
 _DOWNLOADERS = (("hf", "download"), ("huggingface-cli", "download"))
 _INSTALLERS = ("pip", "pip3", "uv", "apt-get", "apt", "conda", "mamba", "npm")
-_NOT_OPTIONS = ("--", "")
 _DATA_SET_OPTIONS = {
     "dataset.py": {"output_dir", "num_rows", "env_id", "seed"},
     "write_dataset.py": {
@@ -29,49 +25,16 @@ _DATA_SET_OPTIONS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """The words that one written word becomes; none, with a `reason`, where it is not known."""
-
-    words: tuple[str, ...]
-    raw: str
-    line: int
-    reason: str = ""
-
-
-def flat(arguments: list[Argument]) -> list[Argument]:
-    """With an argument for each word, also where one variable stood for several."""
-    return [
-        Argument((word,), each.raw, each.line) if word is not None else each
-        for each in arguments
-        for word in (each.words or ((None,) if each.reason else ()))
-    ]
-
-
-def base_name(argument: Argument) -> str:
-    """The program's name without its folder; empty where it is not known."""
-    return PurePosixPath(argument.words[0]).name if argument.words else ""
-
-
-def without_wrappers(
-    arguments: list[Argument], set_environment: Callable[[str, str], None]
-) -> list[Argument]:
-    """Leaves out `env NAME=value`, `exec`, `uv run --option value` and their like."""
-    while arguments:
-        name = base_name(arguments[0])
-        if name in ("exec", "nohup", "time", "stdbuf", "sudo"):
-            arguments = _past_options(arguments[1:])
-        elif name == "env":
-            arguments = _past_options(arguments[1:])
-            while arguments and arguments[0].words and "=" in arguments[0].words[0]:
-                key, _, value = arguments.pop(0).words[0].partition("=")
-                if not key.startswith("SKYDECK_"):
-                    set_environment(key, value)
-        elif name == "uv" and len(arguments) > 1 and arguments[1].words == ("run",):
-            arguments = _past_options(arguments[2:], ("--extra", "--with", "--group", "--python"))
-        else:
-            break
-    return arguments
+def set_variable(name: str, value: str, found: Found, line: int) -> None:
+    """Takes a variable for the whole job, if a config may set it."""
+    if name in OWN_VARIABLES or _is_ours(name, value):
+        found.note(line, f"{name}={value}", "the job sets it itself")
+        found.is_plain &= name in OF_EACH_PACKAGE
+    elif problem := name_problem(name):
+        found.is_plain = False
+        found.miss(line, f"{name}={value}", problem)
+    else:
+        found.job.setdefault("job.environment", {})[name] = value
 
 
 def submitted(arguments: list[Argument], found: Found, command: Command) -> list[Argument] | None:
@@ -88,7 +51,7 @@ def submitted(arguments: list[Argument], found: Found, command: Command) -> list
         found.miss(command.line, command.text, "a second submission: one config holds one")
         return []
     if not any(each.reason for each in handed):
-        found.submitted = " ".join(_written(each) for each in handed)
+        found.submitted = " ".join(written(each) for each in handed)
     _submission(arguments[3:place], found, command)
     return handed
 
@@ -131,11 +94,11 @@ def keep(arguments: list[Argument], found: Found, command: Command) -> None:
     if reasons:
         found.miss(command.line, command.text, reasons[0])
     else:
-        found.programs.append((command.line, " ".join(_written(each) for each in arguments)))
+        found.programs.append((command.line, " ".join(written(each) for each in arguments)))
 
 
 def _submission(arguments: list[Argument], found: Found, command: Command) -> None:
-    for name, value in _options(arguments):
+    for name, value in named_options(arguments):
         if name in ("--runtime-env-json",):
             _runtime_env(str(value), found, command)
         elif name == "--working-dir" and isinstance(value, str):
@@ -148,14 +111,6 @@ def _submission(arguments: list[Argument], found: Found, command: Command) -> No
             found.miss(command.line, f"{name} {value}", "it is in another file: paste its content")
         else:
             found.note(command.line, f"{name} {value}", "Skydeck chooses it at each launch")
-
-
-def _written(argument: Argument) -> str:
-    """For a shell: as it stood where the shell makes more of it than its letters."""
-    is_wild = any(sign in argument.raw for sign in "*?[{~")
-    if is_wild and not any(sign in argument.raw for sign in "$`"):
-        return argument.raw
-    return shlex.join(argument.words)
 
 
 def _install(found: Found, command: Command) -> None:
@@ -201,7 +156,7 @@ def merge(outer: Found, inner: Found, line: int) -> None:
 
 
 def _python(arguments: list[Argument], found: Found, command: Command) -> bool:
-    arguments = _past_options(arguments, keep=("-m", "-c", "-"))
+    arguments = past_options(arguments, keep=("-m", "-c", "-"))
     script = arguments[0].words[0] if arguments and arguments[0].words else ""
     name = PurePosixPath(script).name
     rest = arguments[1:]
@@ -276,7 +231,7 @@ def _enter(folder: str, found: Found, command: Command) -> None:
 
 
 def _download(arguments: list[Argument], found: Found, command: Command) -> None:
-    options = dict(_options(arguments))
+    options = dict(named_options(arguments))
     positional = options.pop("", [])
     include = options.pop("--include", "")
     include = include or (positional[1] if len(positional) > 1 else "")
@@ -299,7 +254,7 @@ def _download(arguments: list[Argument], found: Found, command: Command) -> None
 
 def _data_set(name: str, arguments: list[Argument], found: Found, command: Command) -> None:
     reasons = [each.reason for each in arguments if each.reason]
-    options = {k.replace("-", "_").strip("_"): v for k, v in _options(arguments, ("--seed",))}
+    options = {k.replace("-", "_").strip("_"): v for k, v in named_options(arguments, ("--seed",))}
     is_own = name == "write_dataset.py"
     strange = [key for key in options if key not in _DATA_SET_OPTIONS[name]]
     if strange:
@@ -322,12 +277,12 @@ def _data_set(name: str, arguments: list[Argument], found: Found, command: Comma
 
 
 def _own_program(name: str, arguments: list[Argument], found: Found, command: Command) -> None:
-    options = dict(_options(arguments, ("--once",)))
+    options = dict(named_options(arguments, ("--once",)))
     if name == "copy_to_s3.py":
         found.job["job.s3_copy"] = options.get("--to", "")
     else:
         found.job["job.working_dir"] = options.get("--source", "")
-        excluded = [v for k, v in _options(arguments) if k == "--exclude"]
+        excluded = [v for k, v in named_options(arguments) if k == "--exclude"]
         if excluded:
             found.job["job.excludes"] = excluded
 
@@ -342,15 +297,15 @@ def _runtime_env(text: str, found: Found, command: Command) -> None:
         return
     for key, value in given.items():
         if key == "env_vars" and isinstance(value, dict):
-            texts = {str(k): str(v) for k, v in value.items() if not _is_ours(str(k), v)}
-            found.job.setdefault("job.environment", {}).update(texts)
+            for name, each in value.items():
+                set_variable(name, str(each), found, command.line)
         elif key == "working_dir" and isinstance(value, str):
             _working_dir(value, found, command)
         else:
             found.miss(command.line, f"{key}: {value}", f"{key} of a runtime env is not taken")
 
 
-def _is_ours(name: str, value: object) -> bool:
+def _is_ours(name: str, value: str) -> bool:
     """Whether the submit command that goes with a job's files sets the variable by itself."""
     return name.startswith("SKYDECK_") or OF_EACH_PACKAGE.get(name) == value
 
@@ -362,37 +317,3 @@ def _working_dir(value: str, found: Found, command: Command) -> None:
         found.miss(command.line, value, "code comes from a git commit, S3 or an upload")
     else:
         found.note(command.line, f"--working-dir {value}", "the job package is its own folder")
-
-
-def _options(arguments: list[Argument], flags: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """`--name value` and `--name=value` pairs; positional words under the empty name."""
-    positional: list[str] = []
-    words = [word for each in arguments for word in each.words]
-    place = 0
-    while place < len(words):
-        word = words[place]
-        place += 1
-        if not word.startswith("--") or word in _NOT_OPTIONS:
-            positional.append(word)
-        elif "=" in word:
-            name, _, value = word.partition("=")
-            yield name, value
-        elif word in flags or place >= len(words) or words[place].startswith("--"):
-            yield word, ""
-        else:
-            yield word, words[place]
-            place += 1
-    if positional:
-        yield "", positional
-
-
-def _past_options(
-    arguments: list[Argument], with_value: tuple[str, ...] = (), keep: tuple[str, ...] = ()
-) -> list[Argument]:
-    place = 0
-    while place < len(arguments) and arguments[place].words:
-        word = arguments[place].words[0]
-        if not word.startswith("-") or word in keep:
-            break
-        place += 2 if word in with_value else 1
-    return arguments[place:]

@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 
 from app.recipes.parsing import lexer, programs
+from app.recipes.parsing.arguments import Argument, base_name, flat, without_wrappers
 from app.recipes.parsing.expand import Names, NotKnown, array_words, expand, value_of
 from app.recipes.parsing.found import Found
 from app.recipes.parsing.lexer import Command, Kind, Word
-from app.recipes.parsing.programs import Argument
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=(.*)", re.DOTALL)
 _OPENERS = {"for": "loop", "while": "loop", "until": "loop", "select": "loop", "case": "case"}
@@ -37,7 +37,6 @@ _NOT_NEEDED = {
 }
 _PLAIN_PROGRAMS = ("export", "set")
 _PLAIN_ENDS = ("\n", ";", "&&")
-_OWN_VARIABLE = "the job sets it itself"
 _DEEPEST = 3
 
 
@@ -59,6 +58,7 @@ class _Follower:
         self._found = found
         self._names = names
         self._depth = depth
+        self._line = 1
         self._places: list[_Place] = []
         self._exported: set[str] = set()
 
@@ -83,6 +83,7 @@ class _Follower:
             tell(command.line, command.text, problem)
 
     def _command(self, command: Command) -> None:
+        self._line = command.line
         words = self._keywords(command)
         if len(words) < len(command.words):
             self._found.is_plain = False
@@ -178,13 +179,13 @@ class _Follower:
             return Argument((), word.raw, word.line, str(reason))
 
     def _program(self, command: Command, arguments: list[Argument]) -> None:
-        written = programs.flat(arguments)
-        arguments = programs.without_wrappers(written, self._set_environment)
+        written = flat(arguments)
+        arguments = without_wrappers(written, self._set_environment)
         if len(arguments) < len(written):
             self._found.is_plain = False
         if not arguments:
             return
-        name = programs.base_name(arguments[0])
+        name = base_name(arguments[0])
         if name in ("export", "declare", "typeset", "local", "readonly"):
             self._found.is_plain &= name == "export"
             self._export(command, arguments[1:])
@@ -221,10 +222,10 @@ class _Follower:
             text = argument.words[0] if argument.words else ""
             name, equals, value = text.partition("=")
             own = argument.raw.partition("=")[0]
-            if argument.reason or not equals or own in programs.OWN_VARIABLES:
+            if argument.reason or not equals:
                 self._found.is_plain = False
             if own in programs.OWN_VARIABLES:
-                self._found.note(argument.line, argument.raw, _OWN_VARIABLE)
+                programs.set_variable(own, value, self._found, argument.line)
             elif argument.reason:
                 self._names.forget(own, argument.reason)
                 self._found.miss(argument.line, argument.raw, argument.reason)
@@ -265,8 +266,7 @@ class _Follower:
             self._found.job.setdefault("job.setup_commands", []).append(text)
 
     def _set_environment(self, name: str, value: str) -> None:
-        if name not in programs.OWN_VARIABLES:
-            self._found.job.setdefault("job.environment", {})[name] = value
+        programs.set_variable(name, value, self._found, self._line)
 
 
 def _split_shell(arguments: list[Argument]) -> tuple[str | None, list[Argument]]:
