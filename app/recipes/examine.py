@@ -53,6 +53,8 @@ def examine(recipe: Recipe, config: Mapping[str, Any], place: Place = ANYWHERE) 
     gpus = None
     if values is not None:
         found, gpus = _look_further(recipe, values, found, place)
+    else:
+        found = _with_the_rest(recipe, config, found, place)
     is_sound = all(each.rule in ABOUT_CLUSTER for each in found.errors)
     refusal = embedded_refusal(recipe) if place.is_embedded else None
     if refusal:
@@ -75,6 +77,22 @@ def embedded_refusal(recipe: Recipe) -> Finding | None:
         "SkyRL, and this recipe needs all three",
         fix="connect a Ray cluster that has them, or render the job here and submit it yourself",
     )
+
+
+def _with_the_rest(
+    recipe: Recipe, config: Mapping[str, Any], found: Findings, place: Place
+) -> Findings:
+    """Values that are wrong by themselves, with what can be said of the others meanwhile.
+
+    Of a wrong value only that is said: rules see the default in its place.
+    """
+    wrong = found.keys
+    rest = {key: value for key, value in config.items() if key not in wrong}
+    further, values = checks.look(recipe, rest) if wrong else (found, None)
+    if values is None:
+        return found
+    further, _ = _look_further(recipe, values, further, place)
+    return found.with_those_of_others(further)
 
 
 def _look_further(

@@ -113,6 +113,20 @@ class Findings:
     def ok(self) -> bool:
         return not self.errors
 
+    @property
+    def keys(self) -> set[str]:
+        """What the errors are about."""
+        return {key for each in self.errors for key in each.fields}
+
+    def with_those_of_others(self, found: "Findings") -> "Findings":
+        """With findings that have nothing to do with the keys of these errors."""
+        keys = self.keys
+        errors, warnings, notes = (
+            tuple(each for each in level if keys.isdisjoint(each.fields))
+            for level in (found.errors, found.warnings, found.notes)
+        )
+        return Findings(self.errors + errors, self.warnings + warnings, self.notes + notes)
+
 
 Rule = Callable[[Mapping[str, Any]], Iterable[Finding]]
 """Looks at the full values of a config, all of the right type and in range."""

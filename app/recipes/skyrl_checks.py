@@ -32,7 +32,12 @@ def examine(
 ) -> Findings:
     """Keys, types and rules of SkyRL over full values and what `parse` made of them."""
     if parsed.problems:
-        return Findings(errors=tuple(parsed.problems + parsed.wrong_types))
+        refused = Findings(errors=tuple(parsed.problems + parsed.wrong_types))
+        rest = _without(recipe, values, refused)
+        if rest is None or (again := parse(recipe, rest)).problems:
+            return refused
+        further = examine(recipe, rest, again, cluster=cluster, other_runs=other_runs)
+        return refused.with_those_of_others(further)
     context = _context(values, parsed, cluster, other_runs)
     found = check(parsed.full, context=context)
     return Findings(
@@ -54,6 +59,15 @@ def gpus_by_part(parsed: Parsed) -> dict[str, int] | None:
         return None if parsed.problems else placement.gpus_by_part(View(parsed.full))
     except Unfit:
         return None
+
+
+def _without(
+    recipe: Recipe, values: Mapping[str, Any], refused: Findings
+) -> dict[str, Any] | None:
+    """The values less those that SkyRL refuses; None if it has to see one of these."""
+    keys, fields = refused.keys, recipe.fields()
+    is_beyond = all(key in values and key not in fields for key in keys)
+    return {k: v for k, v in values.items() if k not in keys} if keys and is_beyond else None
 
 
 def _other_revision(recipe: Recipe, values: Mapping[str, Any]) -> list[Finding]:
