@@ -35,7 +35,12 @@ MALLORY = Actor(PAYLOADS[0], "user:mallory", address=PAYLOADS[1][:60])
 PARAMETER = re.compile(r"\{(\w+)\}")
 # Streams never end, and are fetched by the pages themselves.
 STREAMS = {"/runs/{slug}/stream", "/runs/{slug}/log/stream"}
-DOWNLOADS = {"/runs/{slug}/log.txt", "/settings/audit.{kind}", "/projects/{slug}/audit.{kind}"}
+DOWNLOADS = {
+    "/runs/{slug}/log.txt",
+    "/runs/{slug}/package.zip",
+    "/settings/audit.{kind}",
+    "/projects/{slug}/audit.{kind}",
+}
 
 
 @dataclass(frozen=True, slots=True)
