@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from app.api.schemas import Answer, Body, ConfigValues, Line, Prose, no_nul
+from app.api.schemas import Answer, Body, ConfigValues, Line, Prose, whole_characters
 from app.models import Config, Experiment
 from app.recipes import service as recipes
 from app.recipes.diff import Change
@@ -22,7 +22,7 @@ Yaml = Annotated[
         "a `config` of the same values",
         examples=["# smaller, to see whether it is enough\ntrainer.policy.model.lora.rank: 16\n"],
     ),
-    AfterValidator(no_nul),
+    AfterValidator(whole_characters),
 ]
 
 

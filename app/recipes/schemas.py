@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from app.api.schemas import Answer, Body, ConfigValues, Line
+from app.api.schemas import Answer, Body, ConfigValues, Line, whole_characters
 from app.recipes.model import FieldType, Findings, Recipe
 from app.recipes.validate import MOST_KEYS, too_many
 
@@ -71,7 +71,7 @@ class ConfigBody(Body):
 
 
 class ImportBody(Body):
-    text: str = Field(
+    text: Annotated[str, AfterValidator(whole_characters)] = Field(
         description="A train_job.sh, a ray job submit command, overrides, or a YAML or JSON config",
         examples=["trainer.epochs=20\ntrainer.train_batch_size=24"],
     )

@@ -61,9 +61,7 @@ def gpus_by_part(parsed: Parsed) -> dict[str, int] | None:
         return None
 
 
-def _without(
-    recipe: Recipe, values: Mapping[str, Any], refused: Findings
-) -> dict[str, Any] | None:
+def _without(recipe: Recipe, values: Mapping[str, Any], refused: Findings) -> dict[str, Any] | None:
     """The values less those that SkyRL refuses; None if it has to see one of these."""
     keys, fields = refused.keys, recipe.fields()
     is_beyond = all(key in values and key not in fields for key in keys)
