@@ -177,6 +177,10 @@ class EditorPage:
     """Characters of a YAML text that is read."""
     changes: list[ChangeRow] = field(default_factory=list)
     previous_changes: list[ChangeRow] = field(default_factory=list)
+    previous_name: str = ""
+    is_newest: bool = True
+    against: FormField | None = None
+    """The version that `previous_changes` are from, where there are several to choose from."""
     differences: list[DifferenceRow] = field(default_factory=list)
     follows: str = ""
     files: list[PackageFile] = field(default_factory=list)

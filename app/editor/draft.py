@@ -18,8 +18,8 @@ from app.web.forms import as_text, typed_values
 from app.web.once import FIELD as FORM_KEY
 
 RECIPE, PROJECT, EXPERIMENT, NAME, CLUSTER = "recipe", "project", "experiment", "name", "cluster"
-OF = "of"
-NAMING = (PROJECT, EXPERIMENT, NAME, CLUSTER, OF)
+OF, AGAINST = "of", "against"
+NAMING = (PROJECT, EXPERIMENT, NAME, CLUSTER, OF, AGAINST)
 VIEW, YAML = "view", "yaml"
 DO, SET = "do", "set"
 OTHER_KEY, OTHER_VALUE = "other_key", "other_value"
@@ -34,7 +34,8 @@ class Draft:
     """`texts` by field of the form, `others` (key, value) beyond it, `naming` by `NAMING`.
 
     `fault` is why `yaml` cannot be read; the config is then the one before it. `naming[OF]` is the
-    id of the experiment that the config came from: names may repeat.
+    id of the experiment that the config came from: names may repeat. `naming[AGAINST]` is the
+    version that the changes are shown against.
     """
 
     recipe: Recipe

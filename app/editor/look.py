@@ -10,10 +10,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.access.permissions import Permission
 from app.clusters import service as clusters
 from app.editor import launching
-from app.editor.draft import CLUSTER, PROJECT, YAML, Draft
+from app.editor.draft import AGAINST, CLUSTER, PROJECT, YAML, Draft
 from app.errors import Invalid, NotFound
 from app.experiments import service as experiments
-from app.models import Cluster, ClusterKind, Config, Run, RunStatus
+from app.models import Cluster, ClusterKind, Config, Experiment, Run, RunStatus
 from app.projects import service as projects
 from app.recipes import service as recipes
 from app.recipes.diff import Change
@@ -31,12 +31,17 @@ _HISTORY = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Previous:
-    """The newest version of the experiment that the draft names."""
+    """The newest version of the experiment that the draft names.
+
+    `against` is the version that the changes are shown against, and `since` what they are then.
+    """
 
     name: str
     slug: str
     version: int
     changes: Sequence[Change]
+    against: int
+    since: Sequence[Change]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,12 +176,28 @@ async def _previous(
     newest = await experiments.newest_config(session, experiment) if experiment else None
     if experiment is None or newest is None or newest.version is None:
         return None
+    chosen = await _chosen_version(session, experiment, newest, draft)
     return Previous(
         name=experiment.name,
         slug=experiment.slug,
         version=newest.version,
         changes=_since(newest, draft.recipe, config),
+        against=chosen.version or newest.version,
+        since=_since(chosen, draft.recipe, config),
     )
+
+
+async def _chosen_version(
+    session: AsyncSession, experiment: Experiment, newest: Config, draft: Draft
+) -> Config:
+    """The version that the draft is compared with: the newest for what is none of them."""
+    wanted = recipes.find_whole_number(draft.naming.get(AGAINST, ""))
+    if wanted is None or not 1 <= wanted < (newest.version or 0):
+        return newest
+    try:
+        return await experiments.get_version(session, experiment, wanted)
+    except NotFound:
+        return newest
 
 
 def _since(newest: Config, recipe: Recipe, config: Mapping[str, Any]) -> Sequence[Change]:

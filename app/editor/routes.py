@@ -12,7 +12,19 @@ from app.access.permissions import Permission
 from app.db import Database, ReadSession
 from app.editor import launching
 from app.editor.contexts import KeyOption, KeysPart
-from app.editor.draft import CLUSTER, DO, EXPERIMENT, NAME, OF, PROJECT, SET, VIEW, Draft, read_form
+from app.editor.draft import (
+    AGAINST,
+    CLUSTER,
+    DO,
+    EXPERIMENT,
+    NAME,
+    OF,
+    PROJECT,
+    SET,
+    VIEW,
+    Draft,
+    read_form,
+)
 from app.editor.look import look, readable
 from app.editor.panel import panel_of
 from app.editor.views import View, editor_page
@@ -54,9 +66,11 @@ async def show(
     project: str = "",
     source: Annotated[str, Query(alias="from")] = "",
     version: Annotated[int | None, Query(ge=1, lt=2**31)] = None,
+    against: Annotated[int | None, Query(ge=1, lt=2**31)] = None,
 ) -> HTMLResponse:
     """A recipe's own values, or the config of the run or the experiment's version that `from` and
-    `version` name, the newest without a number, as it was typed."""
+    `version` name, the newest without a number, as it was typed. Changes are shown `against` a
+    version, the newest unless told otherwise."""
     view = View.of(request.url.path)
     async with store.read() as session:
         if source:
@@ -65,6 +79,8 @@ async def show(
             draft = Draft(recipe=recipes.get(recipe) if recipe else recipes.list_all()[0])
         if project:
             draft = draft.named({PROJECT: project})
+        if against is not None:
+            draft = draft.named({AGAINST: str(against)})
         draft = draft.with_yaml() if view is View.YAML else draft
         draft, found = await look(session, viewer, draft)
     return page(request, "editor/page.html", editor_page(draft, found, viewer, view))

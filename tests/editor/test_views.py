@@ -3,10 +3,13 @@
 import httpx
 import pytest
 
+from app.db import Database
+from app.experiments import service as experiments
 from app.recipes import service as recipes
+from app.runs import service as runs
 from tests.editor.forms import BATCH, MAZE, SKYRL, filled, opened, press, raw_text, send
 from tests.web.html import Element, parse
-from tests.web.seed import Seeded
+from tests.web.seed import ADMIN, Seeded
 
 pytestmark = pytest.mark.usefixtures("seeded")
 VIEWS = ("/runs/new", "/runs/new/yaml", "/runs/new/changes", "/runs/new/package")
@@ -212,6 +215,47 @@ async def test_changes_are_listed_against_recipe_and_newest_version(
     for label in ("Changes from the recipe", "Changes from the experiment's newest version"):
         row = next(each for each in tables[label].all("row") if "trainer.seed" in each.text)
         assert row.all("cell")[-1].text == "123"
+
+
+async def test_changes_are_listed_against_any_earlier_version(
+    client: httpx.AsyncClient, seeded: Seeded, sqlite_database: Database
+) -> None:
+    async with sqlite_database.write() as session:
+        experiment = (await runs.get(session, seeded.succeeded)).experiment
+        slug = experiment.slug
+        for seed in (101, 102):
+            config = {"trainer.seed": seed}
+            made, _ = await experiments.add_version(session, experiment, config, actor=ADMIN)
+    newest = made.version
+    assert newest is not None
+
+    def compared(page: Element) -> tuple[str, str]:
+        """The version that stands above the table, and the seed that it has."""
+        heading = page.by_id("from-version").text
+        region = next(
+            each
+            for each in page.all("region")
+            if each.attributes.get("aria-label", "")
+            in (
+                "Changes from the experiment's newest version",
+                f"Changes {heading[0].lower()}{heading[1:]}",
+            )
+        )
+        row = next(each for each in region.all("row") if "trainer.seed" in each.text)
+        return heading, row.all("cell")[2].text
+
+    page = await opened(client, f"/runs/new/changes?from={slug}&against={newest - 1}")
+    assert compared(page)[1] == "101"
+    assert f"version {newest - 1} of" in compared(page)[0]
+    assert f"version {newest} of" in page.by_id("check").text
+    page = parse((await press(client, page, "Form", trainer__seed="7")).text)
+    page = parse((await press(client, page, "Changes", trainer__seed="7")).text)
+    assert compared(page)[1] == "101"
+    page = parse((await press(client, page, "Compare", against=str(newest))).text)
+    assert compared(page)[1] == "102"
+    for odd in ("99", "0", "x"):
+        shown = parse((await press(client, page, "Compare", against=odd)).text)
+        assert compared(shown)[1] == "102"
 
 
 async def test_the_job_package_can_be_read_and_downloaded(client: httpx.AsyncClient) -> None:
