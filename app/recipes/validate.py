@@ -99,15 +99,17 @@ def read_text(field: Field, text: str) -> Value:
 
 def _each_key(recipe: Recipe, config: Mapping[str, Any]) -> Iterator[Finding]:
     fields = recipe.fields()
-    unknown = 0
+    unknown: list[str] = []
     for key, value in config.items():
         field = fields.get(key)
         if field is not None:
             yield from _one(field, value)
         elif recipe.tree is None or key.startswith(JOB):
-            unknown += 1
-            # A search takes long, and nobody has so many typing errors.
-            yield _unknown(key, list(fields) if unknown <= _SEARCHES else [])
+            unknown.append(key)
+            if len(unknown) <= _SEARCHES:
+                yield _unknown(key, list(fields))
+    if further := unknown[_SEARCHES:]:
+        yield _further(further)
 
 
 def _unknown(key: str, known: list[str]) -> Finding:
@@ -117,6 +119,18 @@ def _unknown(key: str, known: list[str]) -> Finding:
         fields=(key,),
         message=f"{key} is not a key of this recipe",
         fix=f"did you mean {' or '.join(near)}?" if near else None,
+    )
+
+
+def _further(keys: list[str]) -> Finding:
+    """A search takes long, and nobody has so many typing errors: all others at once."""
+    is_one = len(keys) == 1
+    words = "more key is no key" if is_one else "more keys are no keys"
+    return Finding(
+        rule="unknown_key",
+        fields=tuple(keys),
+        message=f"and {len(keys):,} {words} of this recipe",
+        fix="is it a config of another recipe?",
     )
 
 

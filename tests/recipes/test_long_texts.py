@@ -74,3 +74,20 @@ def test_the_folder_of_the_script(folder: str, is_known: bool) -> None:
     assert service.import_text(text).config.get("trainer.run_name") == (
         "x/./y" if is_known else None
     )
+
+
+@pytest.mark.parametrize(("count", "said"), [(21, "and 1 more key is"), (2_000, "and 1,980 more")])
+def test_many_unknown_keys_are_told_at_once_and_together(count: int, said: str) -> None:
+    config = {f"trainer.policy.optimizer_config.l{n}": 1 for n in range(count)}
+    with soon():
+        errors = service.validate(service.get("embedded-maze-grpo"), config).errors
+    assert [each.rule for each in errors] == ["unknown_key"] * 21
+    assert all("optimizer_config.lr" in (each.fix or "") for each in errors[:20])
+    assert said in errors[20].message
+    assert {key for each in errors for key in each.fields} == set(config)
+
+
+def test_twenty_unknown_keys_are_told_one_by_one() -> None:
+    config = {f"job.strange_{n}": 1 for n in range(20)}
+    errors = service.validate(service.get("command"), config).errors
+    assert [each.fields for each in errors] == [(key,) for key in config]
