@@ -357,7 +357,7 @@ async def _store(
 ) -> Run:
     session.add(run)
     await session.flush()
-    session.add_all(rows.values_of(run, config))
+    await rows.add_values(session, [(run, config)])
     session.add(created(run, at=run.created_at, actor=actor.name, message=caution))
     rows.record(session, actor, Action.RUN_CREATE, run)
     await session.flush()

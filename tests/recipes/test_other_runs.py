@@ -42,7 +42,8 @@ async def add_run(
     run.status, run.cluster_id = status, (await clusters.ensure_embedded(session)).id
     session.add(run)
     await session.flush()
-    session.add_all(rows.values_of(run, made))
+    await session.flush()
+    await rows.add_values(session, [(run, made)])
     await session.flush()
     return run
 
