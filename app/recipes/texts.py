@@ -13,6 +13,8 @@ _LONGEST = 20_000
 _DEEPEST = 20
 _MOST = 5_000
 _WIDEST = 2**30
+_MOST_DIGITS = 1_000
+_DIGITS = frozenset("0123456789:_.+-")
 _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BASE_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
@@ -131,10 +133,17 @@ def _look_through(text: str) -> None:
         if isinstance(event, yaml.AliasEvent):
             reason = f"aliases (*{event.anchor}) are not taken"
             raise UnreadableError(reason, event.start_mark)
+        if isinstance(event, yaml.ScalarEvent) and event.implicit[0] and _is_long(event.value):
+            raise UnreadableError("a number has too many digits", event.start_mark)
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
             raise UnreadableError("nested too deeply", event.start_mark)
+
+
+def _is_long(text: str) -> bool:
+    """Whether it is a number that nobody means: 1:30:00 is one to YAML, however long it gets."""
+    return len(text) > _MOST_DIGITS and not set(text) - _DIGITS
 
 
 def is_plain(value: Any) -> bool:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from app.errors import Invalid
 from app.recipes import service
 from app.recipes.numbers import find_number
 from app.recipes.skyrl.values import render_value
@@ -22,6 +23,7 @@ TEXTS = {
     "dots of a key": "trainer" + "." * 60_000 + "x\n",
     "colons behind a group": "trainer." + ":" * 60_000 + "x\n",
     "digits before a redirection": "python x " + "1" * 60_000 + " 2>&1",
+    "sixties": "trainer.run_name=" + "1:" * 50_000 + "1",
     "backslashes": "trainer.run_name='" + "\\" * 60_000 + "'",
 }
 
@@ -47,6 +49,11 @@ def test_a_long_row_of_digits_is_no_number_at_once() -> None:
     assert [find_number(text) for text in ("1.", ".5", "1.5e3", "1e", ".")] == [
         1.0, 0.5, 1500.0, None, None,
     ]  # fmt: skip
+
+
+def test_a_number_of_many_sixties_is_refused_at_once() -> None:
+    with soon(), pytest.raises(Invalid, match="too many digits"):
+        service.import_text("trainer.epochs: " + "1:" * 50_000 + "1")
 
 
 def test_backslashes_are_written_at_once() -> None:
