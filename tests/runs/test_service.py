@@ -99,10 +99,13 @@ async def test_of_two_resumes_at_once_one_wins(database: Database) -> None:
             update(Run).where(Run.id == run.id).values(status=RunStatus.FAILED, due_at=None)
         )
 
+    both_saw_it = asyncio.Barrier(2)
+
     async def resume() -> bool:
         async with database.read() as early:
             seen = await service.get(early, run.slug)
             assert seen.status is RunStatus.FAILED
+        await both_saw_it.wait()
         async with database.write() as session:
             held = await service.get(session, run.slug)
             try:
