@@ -83,6 +83,8 @@ def create(
     as_json: AsJson = False,
 ) -> None:
     """Make a sweep, queue a run for each config, and print the sweep's id."""
+    from app.commands.tables import few_drawn
+
     wanted = _space(grid or (), space)
     with client_of(context) as client:
         made = client.create_sweep(
@@ -95,6 +97,8 @@ def create(
             cluster=cluster,
         )
     _say(_text(made) if as_json else made["id"])
+    if few := few_drawn(wanted.get("count", 0), made["run_count"] + len(set(exclude or ()))):
+        sys.stderr.write(few + "\n")
 
 
 @app.command("list")
@@ -137,7 +141,7 @@ def _space(axes: Sequence[str], file: Path | None) -> dict[str, Any]:
     if bool(axes) == (file is not None):
         raise typer.BadParameter("give either --grid, once for each key, or --space")
     if file is None:
-        return {"kind": "grid", "keys": dict(_axis(text) for text in axes)}
+        return {"kind": "grid", "keys": _axes(axes)}
     try:
         found = json.loads(file.read_text())
     except OSError as error:
@@ -146,6 +150,18 @@ def _space(axes: Sequence[str], file: Path | None) -> dict[str, Any]:
         raise SkydeckError(f"{file} is no JSON: {error}") from None
     if not isinstance(found, dict):
         raise SkydeckError(f"{file} holds no object")
+    return found
+
+
+def _axes(texts: Sequence[str]) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for text in texts:
+        key, values = _axis(text)
+        if key in found:
+            raise SkydeckError(
+                f"--grid {key} is given twice: put all its values behind one of them"
+            )
+        found[key] = values
     return found
 
 

@@ -49,7 +49,7 @@ class Plan:
     """`total` configs are in the space, of which at most 200 are `runs`; `wanted` were asked for.
 
     `keys` are those that the sweep sets, `differing` those whose values differ between runs.
-    `problems` are about the space itself; then there are no runs.
+    `problems` are about the space itself, and then there are no runs, or about `exclude`.
     """
 
     runs: Sequence[PlannedRun]
@@ -106,6 +106,7 @@ def plan(basis: Basis, space: Space, exclude: Collection[int] = ()) -> Plan:
         differing=differing,
         total=found.total,
         wanted=found.wanted,
+        problems=_of_numbers(exclude, len(runs)),
     )
 
 
@@ -182,8 +183,16 @@ def _repeated(point: Point, number: int) -> Finding:
     )
 
 
+def _of_numbers(exclude: Collection[int], count: int) -> list[Problem]:
+    unknown = sorted(number for number in exclude if not 1 <= number <= count)
+    if not unknown:
+        return []
+    message = f"there is no config {unknown[0]} to leave out: they are numbered 1 to {count}"
+    return [Problem("exclude", "no_such_config", message)]
+
+
 def _of_size(plan: Plan) -> list[Problem]:
-    if plan.problems:
+    if not plan.runs:
         return []
     if plan.total > MAX_RUNS:
         message = (

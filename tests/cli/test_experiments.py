@@ -81,5 +81,25 @@ def test_a_sweep_is_previewed_made_and_stopped(
     space = tmp_path / "space.json"
     space.write_text(json.dumps({"kind": "explicit", "configs": [{SEED: 4}]}))
     assert skydeck("sweep", "preview", experiment, "--space", str(space)).status == 0
+    space.write_text(
+        json.dumps(
+            {
+                "kind": "random",
+                "keys": {SEED: {"kind": "int", "low": 1, "high": 3}},
+                "count": 50,
+                "seed": 0,
+            }
+        )
+    )
+    few = "only 3 different configs can be drawn, not 50"
+    assert few in skydeck("sweep", "preview", experiment, "--space", str(space)).out
+    assert few in skydeck("sweep", "create", experiment, "--space", str(space)).err
+    twice = ("--grid", f"{SEED}=1,2", "--grid", f"{SEED}=3,4")
+    refused = skydeck("sweep", "preview", experiment, *twice)
+    assert refused.status == 1
+    assert "given twice" in refused.err
+    refused = skydeck("sweep", "preview", experiment, *twice[:2], "--exclude", "9")
+    assert refused.status == 1
+    assert "no config 9 to leave out" in refused.out
     for wrong in ((), ("--grid", "seed"), ("--space", str(tmp_path / "none")), (*grid, *grid[:1])):
         assert skydeck("sweep", "preview", experiment, *wrong).status != 0

@@ -8,7 +8,7 @@ from app.models import Cluster, ClusterKind, ClusterStatus
 from app.recipes import service as recipes
 from app.recipes.model import Finding, Value
 from app.sweeps import service
-from app.sweeps.expansion import Grid
+from app.sweeps.expansion import Explicit, Grid
 from app.sweeps.planning import Basis, Plan, plan
 
 RECIPE = "visgym-sft-grpo"
@@ -72,6 +72,27 @@ def test_runs_that_would_write_to_the_same_files_are_refused(key: str) -> None:
     assert not any(run.errors for run in own.runs)
     each_its_own = look({key: ("/shared/one", "/shared/two")})
     assert not any(run.errors for run in each_its_own.runs)
+
+
+def test_a_number_to_leave_out_is_one_of_a_config() -> None:
+    basis = Basis(recipe=RECIPE, values=recipes.resolve(RECIPE, {}))
+    found = plan(basis, Grid({"trainer.seed": (1, 2)}), {2, 9})
+    assert len(found.runs) == 2
+    (problem,) = found.all_problems
+    assert problem.field == "exclude"
+    assert "no config 9" in problem.message
+    assert "1 to 2" in problem.message
+    assert plan(basis, Grid({"trainer.seed": (1, 2)}), {2}).all_problems == []
+
+
+def test_a_run_is_not_named_by_a_key_that_it_lacks() -> None:
+    key = "trainer.algorithm.value_head_prefix"
+    basis = Basis(recipe=RECIPE, values=recipes.resolve(RECIPE, {}))
+    points = ({"trainer.seed": 1}, {"trainer.seed": 2, key: "score"})
+    names = [run.name for run in plan(basis, Explicit(points)).runs]
+    assert names == ["seed=1", "seed=2, value_head_prefix=score"]
+    alone = [run.name for run in plan(basis, Explicit(({}, {key: "score"}))).runs]
+    assert alone == ["defaults", "value_head_prefix=score"]
 
 
 def test_a_run_that_is_left_out_writes_nowhere() -> None:
