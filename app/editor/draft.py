@@ -12,7 +12,7 @@ from starlette.datastructures import FormData
 
 from app.errors import NotFound
 from app.recipes import service as recipes
-from app.recipes.model import Finding, Recipe
+from app.recipes.model import FieldType, Finding, Recipe
 from app.recipes.service import Document, UnreadableError
 from app.web.forms import as_text, typed_values
 from app.web.once import FIELD as FORM_KEY
@@ -50,7 +50,20 @@ class Draft:
     def config(self) -> dict[str, Any]:
         """As typed; a text that is no value stays for `recipes.validate`."""
         rows = {key.strip(): value for key, value in self.others if key.strip() or value.strip()}
-        return recipes.read_texts(self.recipe, {**rows, **self.texts})
+        found = recipes.read_texts(self.recipe, {**rows, **self.texts})
+        return found | {key: value for key, value in self._odd_values() if found[key] != value}
+
+    def _odd_values(self) -> list[tuple[str, Any]]:
+        """Values of the YAML text that no text of its field means: null or `on` for a number."""
+        fields, typed = self.recipe.fields(), self.document.values if self.document else {}
+        return [
+            (key, value)
+            for key, value in typed.items()
+            if key in fields
+            and fields[key].type is not FieldType.TEXT
+            and (value is None or isinstance(value, bool))
+            and self.texts.get(key) == as_text(value)
+        ]
 
     def findings(self) -> list[Finding]:
         """What is wrong with the typing itself."""

@@ -1,6 +1,7 @@
 """Checks a config against its recipe before anything is asked of a cluster. Pure functions."""
 
 import difflib
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ MOST_KEYS = 2_000
 
 _NEAREST = 3
 _SEARCHES = 20
+_COUNTABLE = 10**15
 _KINDS = {
     FieldType.BOOL: "true or false",
     FieldType.INT: "a whole number",
@@ -177,12 +179,19 @@ def _text(field: Field, value: str) -> Iterator[Finding]:
 
 
 def _range(field: Field, value: float) -> Iterator[Finding]:
+    given = _digits(value)
     if field.above is not None and value <= field.above:
-        yield _finding(field, "range", f"must be greater than {field.above:g}, not {value:g}")
+        yield _finding(field, "range", f"must be greater than {_digits(field.above)}, not {given}")
     if field.min is not None and value < field.min:
-        yield _finding(field, "range", f"must be at least {field.min:g}, not {value:g}")
+        yield _finding(field, "range", f"must be at least {_digits(field.min)}, not {given}")
     if field.max is not None and value > field.max:
-        yield _finding(field, "range", f"must be at most {field.max:g}, not {value:g}")
+        yield _finding(field, "range", f"must be at most {_digits(field.max)}, not {given}")
+
+
+def _digits(value: float) -> str:
+    """A number as people write it: `10,000,000`, and `1e+20` only where nobody counts zeros."""
+    is_whole = float(value).is_integer() and abs(value) < _COUNTABLE
+    return f"{int(value):,}" if is_whole else f"{value:.15g}"
 
 
 def _finding(field: Field, rule: str, message: str) -> Finding:
@@ -190,5 +199,8 @@ def _finding(field: Field, rule: str, message: str) -> Finding:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    """A value as it is typed in YAML or JSON."""
+    if value == "":
+        return "empty"
+    text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -36,8 +36,9 @@ async def test_yaml_and_back_is_the_same_config(client: httpx.AsyncClient, recip
     found = recipes.read_document(recipes.get(recipe), yaml_of(yaml))
     assert found.values == recipes.get(recipe).defaults()
     again = parse((await press(client, yaml, "Form")).text)
-    assert [pair for pair in filled(again) if pair[0] != "yaml"] == [
-        pair for pair in filled(page) if pair[0] != "yaml"
+    own = ("yaml", "form_key")
+    assert [pair for pair in filled(again) if pair[0] not in own] == [
+        pair for pair in filled(page) if pair[0] not in own
     ]
 
 
@@ -178,6 +179,14 @@ async def test_the_panel_says_one_thing_of_the_embedded_cluster(
     assert "is not known here" not in said
     if text.startswith("trainer.epochs"):
         assert "Embedded has none" in said
+
+
+@pytest.mark.parametrize("typed", ["null", "on", "true", "~"])
+async def test_a_wrong_value_is_named_as_yaml_has_it(client: httpx.AsyncClient, typed: str) -> None:
+    pairs = [("recipe", SKYRL), ("view", "yaml"), ("yaml", f"trainer.epochs: {typed}\n")]
+    said = parse((await send(client, "/runs/new/check", pairs)).text).text
+    meant = "null" if typed in ("null", "~") else "true"
+    assert f"Epochs must be a whole number, not {meant}." in said
 
 
 async def test_other_keys_are_typed_values_and_checked(client: httpx.AsyncClient) -> None:

@@ -27,6 +27,12 @@ def left(text: str) -> list[tuple[int, str]]:
     return [(each.line, each.reason) for each in read(text).unresolved]
 
 
+@pytest.mark.parametrize("number", ["1e999", ".nan", "-.inf"])
+def test_a_number_without_end_is_named_in_a_dump(number: str) -> None:
+    with pytest.raises(Invalid, match="number without end"):
+        read(f'{{"trainer.epochs": {number}}}')
+
+
 @pytest.mark.parametrize(
     ("text", "key", "value"),
     [

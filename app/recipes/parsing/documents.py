@@ -27,7 +27,10 @@ def find_document(text: str) -> dict[str, Any] | None:
         return None
     found = load_yaml(text)
     if isinstance(found, dict) and not is_plain(found):
-        raise ValueError("it holds dates, sets or numbers as keys: put them in quotes")
+        raise ValueError(
+            "it holds what no config can: a date, a set, a number as a key, or a number without "
+            "end such as 1e999: put it in quotes"
+        )
     return found if isinstance(found, dict) else None
 
 
