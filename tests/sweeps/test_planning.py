@@ -8,7 +8,7 @@ from app.models import Cluster, ClusterKind, ClusterStatus
 from app.recipes import service as recipes
 from app.recipes.model import Finding, Value
 from app.sweeps import service
-from app.sweeps.expansion import Explicit, Grid
+from app.sweeps.expansion import Explicit, Grid, Point
 from app.sweeps.planning import Basis, Plan, plan
 
 RECIPE = "visgym-sft-grpo"
@@ -88,7 +88,7 @@ def test_a_number_to_leave_out_is_one_of_a_config() -> None:
 def test_a_run_is_not_named_by_a_key_that_it_lacks() -> None:
     key = "trainer.algorithm.value_head_prefix"
     basis = Basis(recipe=RECIPE, values=recipes.resolve(RECIPE, {}))
-    points = ({"trainer.seed": 1}, {"trainer.seed": 2, key: "score"})
+    points: tuple[Point, ...] = ({"trainer.seed": 1}, {"trainer.seed": 2, key: "score"})
     names = [run.name for run in plan(basis, Explicit(points)).runs]
     assert names == ["seed=1", "seed=2, value_head_prefix=score"]
     alone = [run.name for run in plan(basis, Explicit(({}, {key: "score"}))).runs]
