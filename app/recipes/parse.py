@@ -51,6 +51,7 @@ def _read(
     except ValueError as error:
         raise _refused("syntax", f"this is no YAML or JSON: {error}") from None
     if document is not None:
+        documents.list_repeats(text, found)
         name, values = documents.read_document(document, found)
         try:
             recipe = get_recipe(name or _recipe_of(values))
@@ -72,7 +73,7 @@ def _read(
     if found.is_skyrl:
         recipe = get_recipe(_variant(found))
         return recipe.name, finish.from_script(recipe, found)
-    if found.overrides:
+    if found.is_list or found.overrides:
         return _SKYRL, finish.from_list(get_recipe(_SKYRL), found)
     return _COMMAND, finish.from_command(get_recipe(_COMMAND), found, text)
 

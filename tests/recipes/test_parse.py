@@ -107,6 +107,44 @@ def test_what_is_not_understood_is_listed(text: str, line: int, reason: str) -> 
     assert any(at == line and reason in said for at, said in left(text)), left(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "config", "unresolved"),
+    [
+        (
+            "- trainer.seed=1\n- trainer.epochs=2",
+            {"trainer.seed": 1, "trainer.epochs": 2},
+            [],
+        ),
+        (
+            'trainer.seed=1 \\\n trainer.epochs=2 \\\n "$@"',
+            {"trainer.seed": 1, "trainer.epochs": 2},
+            [],
+        ),
+        ("trainer.seed=1 \\\n trainer.epochs=$E foo", {"trainer.seed": 1}, [2, 2]),
+        ("trainer.logger", {}, [1]),
+        ("--trainer.seed=1", {}, [1]),
+        (
+            "trainer:\n  seed: 4\n  epochs: 2\n  seed: 5",
+            {"trainer.seed": 5, "trainer.epochs": 2},
+            [2],
+        ),
+        ('{"trainer.seed": 4, "trainer.seed": 5}', {"trainer.seed": 5}, [1]),
+    ],
+)
+def test_lists_of_overrides_in_odd_shapes(
+    text: str, config: dict[str, Any], unresolved: list[int]
+) -> None:
+    found = read(text)
+    assert found.config == config
+    assert [each.line for each in found.unresolved] == unresolved
+
+
+def test_a_here_document_is_listed_once_and_explained() -> None:
+    found = read("python - <<'PY'\nprint(1)\nPY\n" + MAIN)
+    assert [each.line for each in found.unresolved] == [1]
+    assert not any("log" in each.reason for each in found.notes)
+
+
 def test_a_submit_command() -> None:
     found = read(
         "ray job submit --address http://head:8265 --submission-id x --working-dir . \\\n"

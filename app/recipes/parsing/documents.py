@@ -5,8 +5,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import yaml
+
 from app.recipes.parsing.found import Found
-from app.recipes.texts import is_plain, load_yaml
+from app.recipes.texts import compose_yaml, is_plain, load_yaml
 
 _GROUPS = ("data", "trainer", "generator", "environment", "job")
 _LINE = re.compile(r"(?:[+~]{0,2})(?:data|trainer|generator|environment)\.[\w.\-\[\]]+=")
@@ -36,15 +38,34 @@ def find_document(text: str) -> dict[str, Any] | None:
 
 def find_list(text: str) -> list[tuple[int, str]] | None:
     """Overrides that stand one a line, or as a JSON or YAML list; None for other texts."""
-    if text.startswith("["):
-        listed = load_yaml(text)
-        is_list = isinstance(listed, list) and all(isinstance(each, str) for each in listed)
-        return [(1, each) for each in listed] if is_list else None
+    if text.startswith(("[", "- ")):
+        node = compose_yaml(text)
+        items = node.value if isinstance(node, yaml.SequenceNode) else []
+        if not items or not all(isinstance(each, yaml.ScalarNode) for each in items):
+            return None
+        return [(each.start_mark.line + 1, each.value) for each in items]
     lines = [(n, line.strip()) for n, line in enumerate(text.splitlines(), start=1)]
     lines = [(n, line) for n, line in lines if line and not line.startswith("#")]
     if not lines or not all(_LINE.match(line) and line[-1] != "\\" for _, line in lines):
         return None
     return [(n, each.rstrip()) for n, line in lines for each in _SEVERAL.split(line)]
+
+
+def list_repeats(text: str, found: Found) -> None:
+    """Lists the keys of a document that stand twice: the last of them counts."""
+    nodes = [compose_yaml(text)]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, yaml.SequenceNode):
+            nodes += node.value
+        elif isinstance(node, yaml.MappingNode):
+            last = {key.value: key for key, _ in node.value}
+            for key, value in node.value:
+                nodes.append(value)
+                if last[key.value] is not key:
+                    line, again = key.start_mark.line + 1, last[key.value].start_mark.line + 1
+                    reason = f"it stands again on line {again}, which counts"
+                    found.miss(line, str(key.value), reason)
 
 
 def read_document(document: Mapping[str, Any], found: Found) -> tuple[str | None, dict[str, Any]]:

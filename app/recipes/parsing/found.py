@@ -24,6 +24,8 @@ class Found:
     package has no need of; `unresolved` are lines that were not understood. `programs` are
     commands that are not known here, which a config for any command may run.
 
+    `is_list`: overrides stand there as if they were a command, be they right or wrong.
+
     `faults` are those of the unresolved lines that no shell could read. `is_plain`: the text holds
     variables for all its commands, installations and one program, and nothing else; `has_commands`:
     it runs anything at all. `is_own`: our own script of any command. `submitted`: what a
@@ -41,6 +43,7 @@ class Found:
     handed: list[tuple[int, str]] = field(default_factory=list)
     setup_before: int = 0
     is_skyrl: bool = False
+    is_list: bool = False
     is_plain: bool = True
     is_own: bool = False
     has_commands: bool = False

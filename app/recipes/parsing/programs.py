@@ -13,6 +13,8 @@ OWN_VARIABLES = frozenset({"PYTHONPATH", "SKYRL_PYTHONPATH_EXPORT", "SKYDECK_RUN
 """Variables that the job package sets itself."""
 
 OVERRIDE = re.compile(r"(data|trainer|generator|environment)\.[^=\s]+=", re.DOTALL)
+_KEY = re.compile(r"[-+~]{0,2}(data|trainer|generator|environment)\.\w")
+"""How an override begins, though it may be a wrong one: no program has such a name."""
 _PYTHON = re.compile(r"python(3(\.\d+)?)?")
 _VARIANT = ("--env_variant", "--env-variant")
 _DOWNLOADERS = (("hf", "download"), ("huggingface-cli", "download"))
@@ -65,7 +67,10 @@ def read(arguments: list[Argument], found: Found, command: Command) -> bool:
     """Whether the program is one that is known; then all that it says is in `found`."""
     name = base_name(arguments[0])
     first = arguments[1].words[0] if len(arguments) > 1 and arguments[1].words else ""
-    if all(each.words and OVERRIDE.match(each.words[0]) for each in arguments):
+    if _KEY.match(arguments[0].raw) or all(
+        each.words and OVERRIDE.match(each.words[0]) for each in arguments
+    ):
+        found.is_list = True
         _overrides(arguments, found)
     elif name == "cd" and len(arguments) > 1 and arguments[-1].words:
         _enter(arguments[-1].words[0], found, command)

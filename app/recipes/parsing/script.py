@@ -67,7 +67,7 @@ class _Follower:
             self._look(command)
             if not command.problems:
                 self._command(command)
-            for redirect in command.redirects:
+            for redirect in command.redirects if not command.problems else ():
                 if "/dev/null" not in redirect and "&" not in redirect:
                     self._found.note(command.line, redirect, "the log is kept anyway")
         if self._places:
