@@ -11,6 +11,7 @@ import pytest
 from alembic.script import ScriptDirectory
 from fastapi import FastAPI
 
+from app.access.denial_limit import DenialLimit
 from app.access.limits import RequestCounter
 from app.db import Database
 from app.main import create_app
@@ -107,6 +108,7 @@ def put_over(application: FastAPI, settings: Settings, database: Database) -> Fa
     application.state.settings = settings
     application.state.database = database
     application.state.request_counter = RequestCounter()
+    application.state.denial_limit = DenialLimit()
     return application
 
 
