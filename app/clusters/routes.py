@@ -9,7 +9,7 @@ from app.access.permissions import Permission
 from app.clusters import service
 from app.clusters.contexts import ClusterCard, ClustersPage, NodeRow
 from app.models import Cluster, ClusterKind
-from app.runs import service as runs
+from app.runs import queue
 from app.web.cluster_line import cluster_line
 from app.web.deps import Reader, Store
 from app.web.htmx import HtmxRequest
@@ -24,9 +24,9 @@ async def list_clusters(
 ) -> HTMLResponse:
     async with store.read() as session:
         found = await service.list_all(session)
-        loads = await runs.loads(session)
+        loads = await queue.loads(session)
         workers = await service.list_workers(session)
-    cards = [_card(row, loads.get(row.id, runs.ClusterLoad())) for row in found]
+    cards = [_card(row, loads.get(row.id, queue.ClusterLoad())) for row in found]
     can_manage = viewer.may(Permission.ADMINISTER)
     context = ClustersPage(cards, len(workers), can_manage)
     if htmx.is_fragment:
@@ -34,7 +34,7 @@ async def list_clusters(
     return page(request, "clusters/list.html", context)
 
 
-def _card(cluster: Cluster, load: runs.ClusterLoad) -> ClusterCard:
+def _card(cluster: Cluster, load: queue.ClusterLoad) -> ClusterCard:
     nodes = [_node(row) for row in cluster.details.get("nodes", [])]
     return ClusterCard(
         line=cluster_line(cluster, load),

@@ -101,6 +101,9 @@ class VersionRow:
 
     number: int
     url: str
+    edit_url: str
+    """The editor with this version in it."""
+    fork_url: str
     diff_url: str
     """The comparison with the version before it; empty for the first."""
     changes: list[ChangeRow]
@@ -130,6 +133,13 @@ class VersionPage:
     head: ExperimentHead
     version: VersionRow
     recipe: str
+    recipe_changes: list[ChangeRow]
+    """Where it differs from the recipe as that is now."""
+    knows_recipe: bool
+    yaml: str
+    """What it was typed as, with comments; empty if it was not."""
+    earlier: int
+    """The version to compare it with unless one says another; 0 if there is none."""
     groups: list[ConfigGroup]
 
 
@@ -143,6 +153,8 @@ class DiffPage:
     newest: int
     swap_url: str
     changes: list[ChangeRow]
+    words: list[str]
+    """Lines that differ of what they were typed as, as `diff -u` shows them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Protocol
 
 from app.web.cluster_line import ClusterLine
-from app.web.config_table import ConfigGroup
+from app.web.config_table import ConfigChange, ConfigGroup
 from app.web.paging import Pager
 from app.web.run_table import Condition, RateFigure, RunRow
 from app.web.svg import MazePicture
@@ -95,6 +95,9 @@ class TableQuery(Protocol):
     def status(self) -> str: ...
 
     @property
+    def sweep(self) -> str: ...
+
+    @property
     def filter(self) -> str: ...
 
     @property
@@ -129,6 +132,7 @@ class RunsPage:
     problem: str
     """What is wrong with what was asked; the table is empty then."""
     chips: list[StatusChip]
+    without_sweep_url: str
     views: list[ViewLink]
     live_url: str
     """Where the table's newer form comes from; the same page."""
@@ -155,6 +159,15 @@ class Failure:
     message: str
     evidence: list[str]
     hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPlace:
+    """The sweep that made a run, and the run's number in it, from 1."""
+
+    slug: str
+    name: str
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +199,7 @@ class RunHead:
     is_deleted: bool
     failure: Failure | None
     tabs: list[Tab]
+    sweep: SweepPlace | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,8 +353,12 @@ class ConfigPage:
     recipe: str
     digest: str
     groups: list[ConfigGroup]
-    command: str
-    """The entry point as it is submitted."""
+    changes: list[ConfigChange]
+    """What is not the recipe's."""
+    files: list[tuple[str, str]]
+    """Names and texts of the job's own files; none for a run that others execute."""
+    submit_command: str
+    package_url: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,12 +21,16 @@ NEWEST = "-created_at"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which runs, in which order. `projects` None: of all. `filter` is of the filter language."""
+    """Which runs, in which order. `projects` None: of all. `sweep` is a sweep's slug.
+
+    `filter` is of the filter language.
+    """
 
     projects: frozenset[UUID] | None
     sort: str = NEWEST
     filter: str = ""
     experiment: Experiment | None = None
+    sweep: str = ""
     text: str = ""
     statuses: Sequence[RunStatus] = ()
 
@@ -61,6 +65,7 @@ async def _condition(
     narrowed = repository.shown(
         projects=wanted.projects,
         experiment_id=wanted.experiment.id if wanted.experiment else None,
+        sweep=wanted.sweep,
         text=wanted.text.strip(),
         statuses=wanted.statuses,
     )

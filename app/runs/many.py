@@ -51,8 +51,9 @@ async def create_all(
     await session.flush()
     session.add_all(made)
     await session.flush()
-    facts = [rows.facts_of(run, each.config) for run, each in zip(made, planned, strict=True)]
-    await repository.add_facts(session, facts)
+    await rows.add_values(
+        session, ((run, each.config) for run, each in zip(made, planned, strict=True))
+    )
     for run in made:
         session.add(created(run, at=run.created_at, actor=actor.name))
         rows.record(session, actor, Action.RUN_CREATE, run)

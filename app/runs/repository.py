@@ -1,8 +1,9 @@
 """Queries on runs, attempts and events."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -27,7 +28,10 @@ from app.models import (
     RunTag,
     Sweep,
 )
+from app.runs.states import ENDED
 
+# As `recipes.flatten` cuts what is stored.
+_VALUE_LENGTH = 500
 _ACTIVE = (RunStatus.SUBMITTING, RunStatus.PENDING, RunStatus.RUNNING, RunStatus.STOPPING)
 
 
@@ -119,18 +123,23 @@ def shown(
     *,
     projects: frozenset[UUID] | None,
     experiment_id: UUID | None = None,
+    sweep: str = "",
     text: str = "",
     statuses: Sequence[RunStatus] = (),
 ) -> ColumnElement[bool]:
     """Whether a run is in a list: in `projects`, not deleted, and as narrowed.
 
-    `text` is searched for in the name, the slug and the experiment's name.
+    `sweep` is a sweep's slug. `text` is searched for in the name, the slug and the experiment's
+    name.
     """
     parts: list[ColumnElement[bool]] = [Run.deleted_at.is_(None)]
     if projects is not None:
         parts.append(Run.project_id.in_(projects))
     if experiment_id is not None:
         parts.append(Run.experiment_id == experiment_id)
+    if sweep:
+        its_id = select(Sweep.id).where(Sweep.slug == sweep).scalar_subquery()
+        parts.append(Run.sweep_id == its_id)
     if text:
         named = select(Experiment.id).where(Experiment.name.icontains(text, autoescape=True))
         found = (column.icontains(text, autoescape=True) for column in (Run.name, Run.slug))
@@ -202,24 +211,51 @@ async def queued_before(session: AsyncSession, run: Run) -> int:
 
 async def active_by_cluster(session: AsyncSession) -> dict[UUID, int]:
     """How many runs each cluster is busy with."""
+    return {row[0]: row[1] for row in await session.execute(_active())}
+
+
+async def list_path_users(
+    session: AsyncSession,
+    cluster_id: UUID,
+    paths: Mapping[str, str],
+    projects: frozenset[UUID] | None,
+    *,
+    limit: int,
+) -> list[tuple[str, dict[str, str]]]:
+    """Unfinished runs with one of these config values, by name; the newest first.
+
+    `paths` by key, and those that a run has of them; with or without a slash at the end.
+    """
+    same = [
+        and_(ConfigKey.name == key, ConfigValue.text.in_(_spellings(path)))
+        for key, path in paths.items()
+    ]
     query = (
-        select(Cluster.id, func.count(Run.id))
-        .join(Run, Run.cluster_id == Cluster.id)
-        .where(Run.status.in_(_ACTIVE))
-        .group_by(Cluster.id)
+        select(Run.id, Run.name, ConfigKey.name, ConfigValue.text)
+        .join(ConfigValue, ConfigValue.run_id == Run.id)
+        .join(ConfigKey, ConfigKey.id == ConfigValue.key_id)
+        .where(
+            ConfigValue.text != "",
+            or_(*same),
+            Run.cluster_id == cluster_id,
+            Run.status.not_in(ENDED),
+        )
+        .where(Run.deleted_at.is_(None))
+        .order_by(Run.id.desc())
+        .limit(limit * len(paths))
     )
-    return {row[0]: row[1] for row in await session.execute(query)}
+    if projects is not None:
+        query = query.where(Run.project_id.in_(projects))
+    found: dict[UUID, tuple[str, dict[str, str]]] = {}
+    for run_id, name, key, text in await session.execute(query):
+        found.setdefault(run_id, (name, {}))[1][key] = text
+    return list(found.values())[:limit]
 
 
 async def queued_by_cluster(session: AsyncSession) -> dict[UUID, list[Waiting]]:
     """The runs that wait for each cluster, the next one first."""
-    queue = _queue().subquery()
-    limit: ColumnElement[int | None] = case(
-        (queue.c.ahead >= queue.c.sweep_limit, queue.c.sweep_limit)
-    )
-    query = select(queue.c.cluster_id, queue.c.run_id, limit).order_by(queue.c.run_id)
     found: dict[UUID, list[Waiting]] = {}
-    for row in (await session.execute(query)).all():
+    for row in (await session.execute(_waiting())).all():
         found.setdefault(row[0], []).append(Waiting(row[1], row[2]))
     return found
 
@@ -311,6 +347,31 @@ async def set_desired_all(
 ) -> None:
     """As `set_desired`, for runs that the session holds."""
     await session.execute(update(Run).where(Run.id.in_(run_ids)).values(desired_status=desired))
+
+
+@cache
+def _active() -> Select[UUID, int]:
+    # Making these two takes longer than running them, and each page with a cluster on it asks.
+    return (
+        select(Cluster.id, func.count(Run.id))
+        .join(Run, Run.cluster_id == Cluster.id)
+        .where(Run.status.in_(_ACTIVE))
+        .group_by(Cluster.id)
+    )
+
+
+@cache
+def _waiting() -> Select[Any]:
+    queue = _queue().subquery()
+    limit: ColumnElement[int | None] = case(
+        (queue.c.ahead >= queue.c.sweep_limit, queue.c.sweep_limit)
+    )
+    return select(queue.c.cluster_id, queue.c.run_id, limit).order_by(queue.c.run_id)
+
+
+def _spellings(path: str) -> tuple[str, str]:
+    bare = path.rstrip("/")
+    return bare[:_VALUE_LENGTH], f"{bare}/"[:_VALUE_LENGTH]
 
 
 def _queue() -> Select[Any]:

@@ -1,6 +1,6 @@
 """The rows that making and changing runs leave: the run, its config values, events, audit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -17,7 +17,7 @@ from app.models import Config, DesiredStatus, Event, Experiment, Run, RunStatus
 from app.models import RunOrigin as Origin
 from app.names import checked_name
 from app.recipes import service as recipes
-from app.runs.repository import Facts
+from app.runs.repository import Facts, add_facts
 
 
 def new_run(
@@ -48,9 +48,13 @@ def new_run(
     )
 
 
-def facts_of(run: Run, config: Config) -> Facts:
-    """For filter, sort and difference."""
-    return Facts(run.id, list(recipes.flatten(config.values)), run.tags)
+async def add_values(session: AsyncSession, made: Iterable[tuple[Run, Config]]) -> None:
+    """Config values and tags of stored runs, for filter, sort and difference.
+
+    In a few statements without objects: a sweep makes fifteen thousand of them.
+    """
+    facts = [Facts(run.id, list(recipes.flatten(config.values)), run.tags) for run, config in made]
+    await add_facts(session, facts)
 
 
 def note(run: Run, *, actor: Actor, kind: str, at: datetime) -> Event:

@@ -14,7 +14,7 @@ from app.errors import Invalid
 from app.metrics import service as metrics
 from app.models import RunStatus
 from app.projects import service as projects
-from app.runs import saved_views, service, table, table_views
+from app.runs import queue, saved_views, service, table, table_views
 from app.runs.contexts import ColumnPicker, RunsPage
 from app.runs.listing import Wanted
 from app.runs.loading import embedded_line
@@ -38,6 +38,7 @@ async def asked(
     project: str = "",
     q: SearchWords = "",
     status: str = "",
+    sweep: SearchWords = "",
     filter_text: Annotated[str, Query(alias="filter", max_length=_LENGTH)] = "",
     sort: Annotated[str, Query(max_length=600)] = "",
     column: Annotated[list[str] | None, Query(max_length=table.MAX_COLUMNS)] = None,
@@ -45,7 +46,16 @@ async def asked(
 ) -> Asked:
     """What the address of the page asks for."""
     known = status if status in STATUSES else ""
-    return Asked(project, q, known, filter_text.strip(), sort, tuple(column or ()), group)
+    return Asked(
+        project=project,
+        words=q,
+        status=known,
+        sweep=sweep,
+        filter=filter_text.strip(),
+        sort=sort,
+        columns=tuple(column or ()),
+        group=group,
+    )
 
 
 Wishes = Annotated[Asked, Depends(asked)]
@@ -90,6 +100,7 @@ async def list_runs(
         asked=wishes,
         problem=problem,
         chips=table_views.chips(wishes),
+        without_sweep_url=table_views.without_sweep(wishes),
         views=[table_views.view_link(view, wishes) for view in views],
         live_url=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
         picker_url=wishes.url("/runs/columns"),
@@ -165,6 +176,7 @@ def _wanted(wishes: Asked, allowed: frozenset[UUID] | None) -> Wanted:
         projects=allowed,
         sort=wishes.order,
         filter=wishes.filter,
+        sweep=wishes.sweep,
         text=wishes.words,
         statuses=STATUSES.get(wishes.status, ()),
     )
@@ -178,7 +190,7 @@ async def _rows(
     steps = await service.pushed_steps(session, runs)
     # Only what waits has a place in a queue.
     is_waiting = any(run.status is RunStatus.QUEUED for run in runs)
-    loads = await service.loads(session) if is_waiting else {}
+    loads = await queue.loads(session) if is_waiting else {}
     now = utcnow()
     return [
         run_row(

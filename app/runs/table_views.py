@@ -46,6 +46,8 @@ class Asked:
     project: str = ""
     words: str = ""
     status: str = ""
+    sweep: str = ""
+    """A sweep's slug."""
     filter: str = ""
     sort: str = ""
     columns: tuple[str, ...] = ()
@@ -57,7 +59,7 @@ class Asked:
 
     @property
     def is_narrowed(self) -> bool:
-        return bool(self.words or self.status or self.filter)
+        return bool(self.words or self.status or self.sweep or self.filter)
 
     def query(self) -> list[tuple[str, str]]:
         """As the page's address says it, without what is not asked for."""
@@ -65,6 +67,7 @@ class Asked:
             ("project", self.project),
             ("q", self.words),
             ("status", self.status),
+            ("sweep", self.sweep),
             ("filter", self.filter),
             ("sort", self.sort),
             *(("column", column) for column in self.columns),
@@ -86,6 +89,11 @@ def chips(asked: Asked) -> list[StatusChip]:
         StatusChip(title, replace(asked, status=value).url(), is_current=asked.status == value)
         for title, value, _ in _CHIPS
     ]
+
+
+def without_sweep(asked: Asked) -> str:
+    """The table of runs of any sweep and of none."""
+    return replace(asked, sweep="").url()
 
 
 def heads(asked: Asked) -> dict[str, ColumnHead]:

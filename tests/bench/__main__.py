@@ -10,7 +10,7 @@ import sys
 
 import psutil
 
-BENCHMARKS = ("maze", "recipes", "product", "sign-in", "trainer", "peers")
+BENCHMARKS = ("maze", "recipes", "logs", "product", "sign-in", "trainer", "peers")
 
 
 def main(names: list[str]) -> int:

@@ -1,14 +1,14 @@
 """Short names and numbers for series and config values, tags, saved views, tokens of one run
 
-Revision: 0006
-Follows: 0004
+Revision: 0011
+Follows: 0005
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0006"
-down_revision = "0004"
+revision = "0011"
+down_revision = "0005"
 branch_labels = None
 depends_on = None
 
