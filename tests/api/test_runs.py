@@ -195,8 +195,12 @@ async def test_orders_that_there_are_not(api: httpx.AsyncClient, sort: str) -> N
     assert errors[0]["field"] == "sort"
 
 
-async def test_a_filter_is_refused_rather_than_ignored(api: httpx.AsyncClient) -> None:
-    answer = await api.get(f"{V1}/runs", params={"filter": "status = failed"})
+async def test_a_filter_narrows_or_is_refused_with_its_place(api: httpx.AsyncClient) -> None:
+    await make_external(api, "a")
+    wanted = await make_external(api, "b")
+    answer = await api.get(f"{V1}/runs", params={"filter": "name = b"})
+    assert [each["id"] for each in answer.json()["items"]] == [wanted["id"]]
+    answer = await api.get(f"{V1}/runs", params={"filter": "name = "})
     assert problem(answer, 422)["errors"][0]["field"] == "filter"
 
 

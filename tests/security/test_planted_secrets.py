@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 import structlog
@@ -214,6 +215,7 @@ async def _plant(database: Database, home: Path, captured: io.StringIO) -> Plant
             "/experiments": {
                 "slug": run.experiment.slug,
                 "experiment_id": run.experiment.slug,
+                "experiment_name": quote(run.experiment.name),
                 "version": "1",
             },
             "/projects": {"slug": "default", "project_id": "default", "name": "P_PLAIN"},
@@ -296,6 +298,10 @@ QUERIES = {
     "/shared/{secret}/points": "?key=loss",
     "/api/v1/series": "?run={slug}&key=loss",
     "/api/v1/experiments/{experiment_id}/diff": "?from=1&to=1",
+    "/api/2.0/mlflow/experiments/get": "?experiment_id={experiment}",
+    "/api/2.0/mlflow/experiments/get-by-name": "?experiment_name={name}",
+    "/api/2.0/mlflow/runs/get": "?run_id={slug}",
+    "/api/2.0/mlflow/metrics/get-history": "?run_id={slug}&metric_key=loss",
     "/runs/new/keys": "?recipe=visgym-sft-grpo&q=trainer",
 }
 """What an address is no question without."""
@@ -310,8 +316,9 @@ def _addresses(path: str, urls: dict[str, dict[str, str]]) -> Iterator[str]:
         known = urls["/settings"]
     for kind in ("csv", "jsonl") if "{kind}" in path else ("",):
         url = path.format(**{**known, "kind": kind}) if "{" in path else path
-        slug = urls["/runs"]["slug"]
-        url += QUERIES.get(path, "").format(slug=slug)
+        slug, home = urls["/runs"]["slug"], urls["/experiments"]
+        query = QUERIES.get(path, "")
+        url += query.format(slug=slug, experiment=home["slug"], name=home["experiment_name"])
         yield url
         if path in ("/runs/{slug}/log", "/api/v1/runs/{run_id}/logs"):
             yield f"{url}?q=planted"

@@ -38,6 +38,7 @@ PARAMETER = re.compile(r"\{(\w+)\}")
 STREAMS = {"/runs/{slug}/stream", "/runs/{slug}/log/stream"}
 PLAIN = {"text/plain", "text/csv", "application/zip"}
 DOWNLOADS = {
+    "/runs.csv",
     "/runs/{slug}/log.txt",
     "/runs/{slug}/package.zip",
     "/settings/audit.{kind}",

@@ -78,10 +78,10 @@ async def test_the_table_alone_answers_htmx_and_caches_keep_them_apart(
     part = await client.get("/runs", headers=FRAGMENT)
     assert "<html" not in part.text
     assert row_of(parse(part.text), seeded.running)
-    assert part.headers["Vary"] == VARY
+    assert part.headers["Vary"] == f"{VARY}, Accept-Encoding"
     boosted = await client.get("/runs", headers={"HX-Request": "true", "HX-Request-Type": "full"})
     assert "<html" in boosted.text
-    assert boosted.headers["Vary"] == VARY
+    assert boosted.headers["Vary"] == f"{VARY}, Accept-Encoding"
 
 
 async def test_long_lists_go_on_without_javascript(
@@ -328,7 +328,7 @@ async def test_each_legal_key_has_its_name_and_its_page(
 async def test_too_many_words_are_cut_and_searched_for(
     client: httpx.AsyncClient, seeded: Seeded
 ) -> None:
-    for path, label in (("/runs", "Filter by name, experiment or id"), ("log", "Search this log")):
+    for path, label in (("/runs", "Find by name, experiment or id"), ("log", "Search this log")):
         url = path if path == "/runs" else f"/runs/{seeded.running}/{path}"
         answer = await client.get(url, params={"q": "x" * 300})
         assert answer.status_code == 200
