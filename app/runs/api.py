@@ -23,7 +23,7 @@ from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
 from app.experiments import service as experiments
 from app.metrics import service as metrics
-from app.models import Run
+from app.models import Run, RunOrigin
 from app.projects import service as projects
 from app.runs import queue, service
 from app.runs.schemas import EventAnswer, ExternalRunBody, FinishBody, RunAnswer, RunBody
@@ -196,5 +196,7 @@ async def list_events(
 async def _answer(session: AsyncSession, run: Run) -> RunAnswer:
     series = await metrics.list_series(session, run)
     position = await queue.queue_position(session, run)
-    steps = await service.pushed_steps(session, [run])
-    return RunAnswer.of(run, series, queue_position=position, pushed_step=steps.get(run.id))
+    # As `pushed_steps` finds it, without asking once more.
+    steps = [each.last_step for each in series if each.last_step is not None]
+    pushed = max(steps, default=None) if run.origin is RunOrigin.EXTERNAL else None
+    return RunAnswer.of(run, series, queue_position=position, pushed_step=pushed)
