@@ -18,9 +18,9 @@ from sqlalchemy import CursorResult, Select, Update, or_, select, update
 
 from app.clock import utcnow
 from app.db import Database, WriteSession
-from app.models import Cluster, LogStream, Run
+from app.models import Cluster, ClusterCheck, LogStream, Run
 
-Leased = type[Cluster] | type[Run] | type[LogStream]
+Leased = type[Cluster] | type[ClusterCheck] | type[Run] | type[LogStream]
 Clock = Callable[[], datetime]
 
 # A heartbeat may be late by two of its own periods before the claim runs out.

@@ -1,7 +1,15 @@
 """One file an entity; importing this package registers every table."""
 
 from app.models.base import Base
-from app.models.cluster import Cluster, ClusterKind, ClusterStatus, Worker
+from app.models.cluster import (
+    CheckStatus,
+    Cluster,
+    ClusterCheck,
+    ClusterKind,
+    ClusterStatus,
+    CredentialKind,
+    Worker,
+)
 from app.models.code import CodeChunk, CodeUpload
 from app.models.log import LogChunk, LogStream
 from app.models.metric import MetricChunk, MetricSeries, TrainingEvaluation
@@ -36,13 +44,16 @@ __all__ = [
     "AuditEntry",
     "AuditOutcome",
     "Base",
+    "CheckStatus",
     "Cluster",
+    "ClusterCheck",
     "ClusterKind",
     "ClusterStatus",
     "CodeChunk",
     "CodeUpload",
     "Config",
     "ConfigValue",
+    "CredentialKind",
     "DesiredStatus",
     "Event",
     "Experiment",

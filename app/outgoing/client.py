@@ -14,7 +14,7 @@ from app.outgoing.resolve import Resolver, SystemResolver
 from app.outgoing.transport import GuardedTransport, Limits
 from app.outgoing.zones import Zone, zone_of
 
-__all__ = ["Limits", "embedded_client", "guarded_client"]
+__all__ = ["Limits", "RuleSource", "embedded_client", "guarded_client"]
 
 _USUAL = Limits()
 

@@ -27,7 +27,7 @@ async def fake() -> AsyncIterator[FakeRay]:
 
 @pytest.fixture
 async def client(fake: FakeRay) -> AsyncIterator[RayGateway]:
-    opened = RayClient(fake.address, token="secret")
+    opened = RayClient.embedded(fake.address, token="secret")
     yield opened
     await opened.aclose()
 
@@ -94,14 +94,14 @@ async def test_an_id_of_another_job_is_refused(client: RayGateway) -> None:
 
 async def test_a_submit_without_answer_finds_the_job_it_made(fake: FakeRay) -> None:
     fake.hold_submits = True
-    client = RayClient(fake.address, token="secret", change_seconds=0.3)
+    client = RayClient.embedded(fake.address, token="secret", change_seconds=0.3)
     job = await client.submit(submission_id="job", entrypoint="true")
     assert job.status is JobStatus.PENDING
     await client.aclose()
 
 
 async def test_a_cluster_that_does_not_listen_is_unreachable() -> None:
-    client = RayClient("http://127.0.0.1:1", token="secret")
+    client = RayClient.embedded("http://127.0.0.1:1", token="secret")
     with pytest.raises(RayUnreachable, match="does not answer"):
         await client.submit(submission_id="job", entrypoint="true")
     with pytest.raises(RayUnreachable, match="does not answer"):
@@ -111,7 +111,7 @@ async def test_a_cluster_that_does_not_listen_is_unreachable() -> None:
 
 @pytest.mark.parametrize("token", [None, "wrong"])
 async def test_the_token_is_needed_for_reads_and_changes(fake: FakeRay, token: str | None) -> None:
-    client = RayClient(fake.address, token=token)
+    client = RayClient.embedded(fake.address, token=token)
     with pytest.raises(RayNotSignedIn):
         await client.cluster()
     with pytest.raises(RayNotSignedIn):

@@ -36,7 +36,7 @@ class OpenGateways:
         if self._current is None or self._current[0] != key:
             if self._current is not None:
                 self._old.append(self._current[1])
-            self._current = (key, RayClient(state.address, token=token))
+            self._current = (key, RayClient.embedded(state.address, token=token))
         return self._current[1]
 
     async def close_old(self) -> None:
