@@ -101,6 +101,14 @@ class Settings(BaseSettings):
         int,
         Field(ge=60, description="Most requests a minute of one token or browser to one process"),
     ] = 1200
+    aws_session_name: Annotated[
+        str,
+        Field(
+            pattern=r"^[\w+=,.@-]{2,64}$",
+            description="Session name of the AWS roles that Skydeck assumes; only who created a "
+            "HyperPod Ray cluster, session name included, may open it, so never change it",
+        ),
+    ] = "skydeck"
     lease_seconds: Annotated[
         float,
         Field(

@@ -12,6 +12,8 @@ from app.db import Database
 from app.errors import StartError
 from app.observability.logging import configure as configure_logging
 from app.observability.logging import log_crashes
+from app.outgoing.allow_list import AllowList
+from app.ray.connect import Connector, guarded_clients
 from app.schema import require_current
 from app.secrets.startup import require_keys
 from app.secrets.vault import attach
@@ -20,6 +22,7 @@ from worker.cleanup import keep_clean
 from worker.presence import stay_present
 from worker.reconciler import Loop, Reconciler
 from worker.reconcilers.attempts import AttemptsReconciler
+from worker.reconcilers.checks import ChecksReconciler
 from worker.reconcilers.clusters import ClustersReconciler
 from worker.reconcilers.gateways import Gateways, OpenGateways
 from worker.reconcilers.job_code import Packages
@@ -46,7 +49,10 @@ async def _work(settings: Settings) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     await require_current(settings.url)
-    database, gateways = Database(settings.url), OpenGateways(settings.home)
+    database = Database(settings.url)
+    make_client = guarded_clients(AllowList(database))
+    connector = Connector(make_client, session_name=settings.aws_session_name)
+    gateways = OpenGateways(settings.home, connector)
     attach(database, settings.secret_keys)
     try:
         async with database.write() as session:
@@ -56,7 +62,7 @@ async def _work(settings: Settings) -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(stay_present(database, stop))
             tasks.create_task(keep_clean(database, gateways, stop))
-            for loop in loops(settings, database, gateways):
+            for loop in loops(settings, database, gateways, connector):
                 tasks.create_task(loop.run(stop))
     finally:
         await gateways.aclose()
@@ -64,11 +70,14 @@ async def _work(settings: Settings) -> None:
     log.info("worker stopped")
 
 
-def loops(settings: Settings, database: Database, gateways: Gateways) -> list[Loop[Any, Any]]:
+def loops(
+    settings: Settings, database: Database, gateways: Gateways, connector: Connector
+) -> list[Loop[Any, Any]]:
     """One loop for each reconciler there is."""
     poll = timedelta(seconds=settings.poll_seconds)
     reconcilers: list[Reconciler[Any, Any]] = [
         ClustersReconciler(gateways, home=settings.home, poll=poll),
+        ChecksReconciler(gateways, connector),
         AttemptsReconciler(
             gateways, Packages(database, settings.home), runs_dir=settings.runs_dir, poll=poll
         ),

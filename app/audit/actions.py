@@ -48,6 +48,9 @@ class Action(StrEnum):
     SECRET_ROTATE = "secret.rotate"  # noqa: S105 - the name of an action
     HOST_ALLOW = "host.allow"
     HOST_REFUSE = "host.refuse"
+    CLUSTER_CREATE = "cluster.create"
     CLUSTER_CHANGE = "cluster.change"
+    CLUSTER_DELETE = "cluster.delete"
+    CLUSTER_CHECK = "cluster.check"
     ACCESS = "access"
     """A request that was denied; `details` name its method, path and the permission it lacked."""

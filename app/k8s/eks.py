@@ -4,15 +4,13 @@ A token is a pre-signed STS `GetCallerIdentity` URL, as `aws eks get-token` make
 "Cluster authentication"; kubernetes-sigs/aws-iam-authenticator). botocore signs; the requests
 themselves go through our own guarded client, so that they have time-outs and checked addresses.
 
-Only the creator of a Ray cluster may open its dashboard, and the creator is the role's whole ARN with
-the session name in it. So the name of our sessions is a setting that stays the same.
+Only the creator of a Ray cluster may open its dashboard, and the creator is the role's whole ARN
+with the session name in it. So the name of our sessions is a setting that stays the same.
 """
 
 import asyncio
 import base64
-import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
@@ -25,12 +23,7 @@ from botocore.credentials import Credentials
 from app.clock import utcnow
 from app.k8s.dashboard import MakeClient
 from app.k8s.errors import AwsRefused, KubeUnreachable
-from app.k8s.point import KubePoint
-
-REGION = re.compile(r"[a-z]{2}(-[a-z]+){1,3}-[0-9]{1,2}")
-EKS_NAME = re.compile(r"[0-9A-Za-z][A-Za-z0-9_-]{0,99}")
-ROLE_ARN = re.compile(r"arn:aws[a-z-]*:iam::[0-9]{12}:role/[\w+=,.@/-]{1,512}")
-ACCESS_KEY = re.compile(r"AKIA[A-Z0-9]{12,124}")
+from app.k8s.point import EksCluster, KubePoint
 
 _TOKEN_HEAD = "k8s-aws-v1."  # noqa: S105 - how every such token begins
 _PRESIGNED_SECONDS = 60
@@ -39,20 +32,6 @@ _TOKEN_LIFE = timedelta(minutes=10)
 _ROLE_SECONDS = 3600
 _ROLE_MARGIN = timedelta(minutes=5)
 _CHAIN_SECONDS = 15.0
-
-
-@dataclass(frozen=True, slots=True)
-class EksCluster:
-    """Without an access key, the machine's own role is taken, by boto3's usual search for one.
-
-    `role_arn` empty: no other role is assumed.
-    """
-
-    name: str
-    region: str
-    role_arn: str = ""
-    access_key_id: str = ""
-    secret_access_key: str = field(default="", repr=False)
 
 
 class EksAccess:

@@ -23,7 +23,7 @@ class CredentialKind(StrEnum):
     """What proves to a cluster who we are."""
 
     NONE = "none"
-    TOKEN = "token"
+    TOKEN = "token"  # noqa: S105 - the name of a kind
     AWS = "aws"
     KUBECONFIG = "kubeconfig"
 

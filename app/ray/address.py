@@ -1,7 +1,7 @@
 """The addresses by which people name a Ray cluster. Pure: reads text, resolves nothing.
 
-`embedded`; `http(s)://HOST[:PORT]`; `sagemaker_ray://CLUSTER[/NAMESPACE]`, a Ray cluster of SageMaker
-HyperPod; `sagemaker_ray://HOST[:PORT]`, told apart by the dot in it, as the toolkit does.
+`embedded`; `http(s)://HOST[:PORT]`; `sagemaker_ray://CLUSTER[/NAMESPACE]`, a Ray cluster of
+SageMaker HyperPod; `sagemaker_ray://HOST[:PORT]`, told apart by its dot, as the toolkit does.
 """
 
 import re

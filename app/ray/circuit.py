@@ -1,6 +1,6 @@
 """Keeps a cluster that hangs or fails from taking the service's time.
 
-Few calls at once may wait for a cluster; the next one is told so at once, or nearly. After a failure
+Few calls at once may wait for a cluster; the next one is told so, nearly at once. After a failure
 nothing is asked for a while: 1 s, then twice as long each time, 60 s at most, with jitter.
 """
 

@@ -1,17 +1,17 @@
 """Opens gateways to clusters that people registered, by their address and credentials."""
 
 import ssl
-from dataclasses import dataclass, field
 
 from app.k8s.dashboard import MakeClient
-from app.k8s.eks import EksAccess, EksCluster
-from app.k8s.point import FixedKube, KubeAccess, KubePoint
+from app.k8s.eks import EksAccess
+from app.k8s.point import EksCluster, FixedKube, KubeAccess, KubePoint
 from app.outgoing.client import Limits, RuleSource, guarded_client
-from app.ray.address import ClusterAddress, EndpointAddress, HttpAddress, HyperpodAddress
+from app.ray.address import ClusterAddress, EndpointAddress, HttpAddress
 from app.ray.circuit import Circuit
 from app.ray.client import CHANGE_SECONDS, MOST_BYTES, READ_SECONDS, RayClient
 from app.ray.hyperpod import HyperpodLogin
 from app.ray.login import FixedLogin, Logins
+from app.ray.target import Target
 
 LIMITS = Limits(
     connect_seconds=5.0,
@@ -19,21 +19,6 @@ LIMITS = Limits(
     total_seconds=CHANGE_SECONDS + 30,
     body_bytes=MOST_BYTES,
 )
-
-Credential = str | EksCluster | KubePoint | None
-"""A bearer token for a dashboard; an EKS cluster with AWS keys; what a kubeconfig held; nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A cluster with all that is needed to call it.
-
-    `ca`: the authority of the dashboard's certificate in PEM; empty for a public one.
-    """
-
-    address: HttpAddress | HyperpodAddress
-    credential: Credential = field(default=None, repr=False)
-    ca: str = ""
 
 
 def guarded_clients(rules: RuleSource) -> MakeClient:
@@ -78,9 +63,7 @@ class Connector:
         """The Kubernetes API of a HyperPod cluster. Raises `TypeError` for other credentials."""
         assert isinstance(target.address, ClusterAddress | EndpointAddress)
         if isinstance(target.credential, EksCluster):
-            return EksAccess(
-                target.credential, self._make_client, session_name=self._session_name
-            )
+            return EksAccess(target.credential, self._make_client, session_name=self._session_name)
         if isinstance(target.credential, KubePoint):
             return FixedKube(target.credential)
         raise TypeError("a HyperPod cluster needs credentials of Kubernetes")

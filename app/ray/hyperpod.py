@@ -1,7 +1,7 @@
 """Signing in to a HyperPod dashboard: a connection from Kubernetes, then a cookie of the gateway.
 
-The two HTTP steps of the package toolkit-for-ray-on-sagemaker-ai, for one cluster with credentials of
-its own. The package itself reads the process's one KUBECONFIG, and neither renews nor times out.
+The two HTTP steps of the package toolkit-for-ray-on-sagemaker-ai, for one cluster with credentials
+of its own. The package itself reads the process's one KUBECONFIG, and neither renews nor times out.
 """
 
 import asyncio

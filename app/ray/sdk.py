@@ -1,8 +1,8 @@
 """Ray's Jobs SDK, in threads of our own. The only module that imports Ray, and only when called.
 
-The SDK decides what is asked; how it is sent is ours. Its own HTTP library limits no request's time,
-follows redirects, takes proxies and addresses from the environment, and connects to wherever a name
-leads. So each request of the SDK goes back to the event loop, to the guarded client.
+The SDK decides what is asked; how it is sent is ours. Its own HTTP library limits no request's
+time, follows redirects, takes proxies and addresses from the environment, and connects to wherever
+a name leads. So each request of the SDK goes back to the event loop, to the guarded client.
 """
 
 import asyncio
@@ -109,12 +109,12 @@ def _client_class() -> Any:
             # For the SDK's log lines alone.
             self._address = ""
 
-        def _do_request(
+        def _do_request(  # type: ignore[override]  # httpx's answers have what the SDK reads
             self, method: str, endpoint: str, *, json_data: Any = None, **_options: Any
         ) -> httpx.Response:
             return self._send(method, endpoint, json_data)
 
-        def _raise_error(self, r: httpx.Response) -> NoReturn:
+        def _raise_error(self, r: httpx.Response) -> NoReturn:  # type: ignore[override]
             raise SdkRefusal(r.status_code, r.text)
 
     return SendingClient

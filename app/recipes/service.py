@@ -106,6 +106,14 @@ def embedded_refusal(recipe: Recipe) -> Finding | None:
     )
 
 
+def is_embedded_only(name: str) -> bool:
+    """Whether a recipe's job runs from Skydeck's own folder; False for a recipe that is gone."""
+    try:
+        return get(name).package is Package.ARGUMENTS
+    except NotFound:
+        return False
+
+
 def version_of(name: str) -> int:
     """The version of a recipe. Raises `NotFound`."""
     return get(name).version

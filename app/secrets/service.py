@@ -224,6 +224,17 @@ async def rows_for_job(
     return list(await repository.list_named(session, project_id, names)) if names else []
 
 
+async def open_site_secret(session: AsyncSession, name: str) -> str:
+    """The value of one of the site's secrets, for what a worker signs in with.
+
+    Raises `NotFound`, `KeyMissing`.
+    """
+    for row in await repository.list_current(session, None):
+        if row.name == name:
+            return vault_of(session).open(row)
+    raise NotFound(f"there is no secret {name} any more: type it again on the cluster's page")
+
+
 async def note_use(session: AsyncSession, ids: Sequence[UUID], at: datetime) -> None:
     if ids:
         await repository.note_use(session, ids, at)

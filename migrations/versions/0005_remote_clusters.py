@@ -13,7 +13,6 @@ branch_labels = None
 depends_on = None
 
 _KINDS = "kind IN ('embedded', 'http', 'hyperpod')"
-_STATUSES = "status IN ('starting', 'ready', 'unreachable', 'failed', 'stopped')"
 _CREDENTIALS = "credential IN ('none', 'token', 'aws', 'kubeconfig')"
 
 
@@ -24,22 +23,13 @@ def upgrade() -> None:
         sa.Column("secret_name", sa.String(length=100), nullable=True),
         sa.Column("removed_at", sa.DateTime(timezone=True), nullable=True),
     )
-    if op.get_context().dialect.name == "sqlite":
-        # SQLite changes no constraint in place: the table is made anew, with all that it shall have.
-        checks = (
-            sa.CheckConstraint(_KINDS, name=op.f("ck_cluster_clusterkind")),
-            sa.CheckConstraint(_STATUSES, name=op.f("ck_cluster_clusterstatus")),
-            sa.CheckConstraint(_CREDENTIALS, name=op.f("ck_cluster_credentialkind")),
-        )
-        with op.batch_alter_table("cluster", recreate="always", table_args=checks) as batch:
-            for column in columns:
-                batch.add_column(column)
-    else:
+    # On SQLite a batch makes the table anew: it changes no constraint in place.
+    with op.batch_alter_table("cluster") as batch:
         for column in columns:
-            op.add_column("cluster", column)
-        op.drop_constraint(op.f("ck_cluster_clusterkind"), "cluster", type_="check")
-        op.create_check_constraint(op.f("ck_cluster_clusterkind"), "cluster", _KINDS)
-        op.create_check_constraint(op.f("ck_cluster_credentialkind"), "cluster", _CREDENTIALS)
+            batch.add_column(column)
+        batch.drop_constraint(op.f("ck_cluster_clusterkind"), type_="check")
+        batch.create_check_constraint(op.f("ck_cluster_clusterkind"), _KINDS)
+        batch.create_check_constraint(op.f("ck_cluster_credentialkind"), _CREDENTIALS)
 
     op.create_table(
         "cluster_check",

@@ -55,7 +55,7 @@ async def test_a_job_sees_the_secrets_it_named_and_no_setting(
     command = ("python", "-c", PROGRAM)
     monkeypatch.setattr(recipes, "get", lambda name: replace(real(name), entrypoint=command))
     database = with_keys(sqlite_database, tmp_path / "secret.keys")
-    gateways = OpenGateways(ray_head.home)
+    gateways = OpenGateways(ray_head.home, no_connector())
     runs_dir = tmp_path / "runs"
     slug = await _queue(database, runs_dir)
     try:
