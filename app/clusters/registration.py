@@ -6,8 +6,8 @@ from typing import Any
 
 from app.errors import Invalid, Problem
 from app.k8s.errors import BadKubeconfig
-from app.k8s.point import ACCESS_KEY, EKS_NAME, REGION, ROLE_ARN
 from app.k8s.kubeconfig import checked_authority, read_kubeconfig
+from app.k8s.point import ACCESS_KEY, EKS_NAME, REGION, ROLE_ARN
 from app.models import Cluster, ClusterKind, CredentialKind
 from app.ray.address import (
     BadRayAddress,

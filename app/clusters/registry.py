@@ -1,7 +1,7 @@
 """Clusters that people register: added, changed, removed, checked, and opened for the worker.
 
-The secret half of a credential is one of the site's secrets, named after the cluster: encrypted, never
-given back, and masked wherever a text holds it.
+The secret half of a credential is one of the site's secrets, named after the cluster: encrypted,
+never given back, and masked wherever a text holds it.
 """
 
 from dataclasses import dataclass, field

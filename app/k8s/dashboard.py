@@ -1,8 +1,8 @@
 """Creates a `RayDashboardConnection`: the pre-signed way to one Ray dashboard of HyperPod.
 
-Resource `connection.access.sagemaker.amazonaws.com/v1alpha1`, of the HyperPod Ray endpoint operator.
-The answer to the create holds `status.connectionUrl` at once; nothing is watched. Requests are
-those of the package toolkit-for-ray-on-sagemaker-ai 1.0.4, which a test compares.
+Resource `connection.access.sagemaker.amazonaws.com/v1alpha1`, of the HyperPod Ray endpoint
+operator. The answer to the create holds `status.connectionUrl` at once; nothing is watched. The
+requests are those of the package toolkit-for-ray-on-sagemaker-ai 1.0.4, which a test compares.
 """
 
 import ssl
@@ -91,7 +91,7 @@ def _refusal(server: str, answer: httpx.Response) -> KubeError:
 
 
 def _said(answer: httpx.Response) -> str:
-    """The message of Kubernetes' `Status`, else the beginning of the text; at most 300 characters."""
+    """The message of Kubernetes' `Status`, else the text; at most 300 characters."""
     try:
         text = str(answer.json()["message"])
     except (ValueError, KeyError, TypeError):

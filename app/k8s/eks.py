@@ -1,8 +1,8 @@
 """An EKS cluster by its name: where it is (`DescribeCluster`), and tokens that we mint for it.
 
-A token is a pre-signed STS `GetCallerIdentity` URL, as `aws eks get-token` makes it (EKS user guide,
-"Cluster authentication"; kubernetes-sigs/aws-iam-authenticator). botocore signs; the requests
-themselves go through our own guarded client, so that they have time-outs and checked addresses.
+A token is a pre-signed STS `GetCallerIdentity` URL, as `aws eks get-token` makes it (EKS user
+guide, "Cluster authentication"; kubernetes-sigs/aws-iam-authenticator). botocore signs; the
+requests themselves go through our own guarded client, with its time-outs and checked addresses.
 
 Only the creator of a Ray cluster may open its dashboard, and the creator is the role's whole ARN
 with the session name in it. So the name of our sessions is a setting that stays the same.

@@ -5,37 +5,54 @@ nothing is asked for a while: 1 s, then twice as long each time, 60 s at most, w
 """
 
 import asyncio
+import contextlib
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from app.ray.errors import RayError, RayRefused, RayUnreachable
+from app.ray.errors import RayBusy, RayError, RayRefused
 
-_QUEUE_SECONDS = 2.0
+_HUNG_SECONDS = 5.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 
 
 class Places:
-    """At most `count` calls at once, for one cluster and kind of call."""
+    """At most `count` calls at once, for one cluster and kind of call.
 
-    def __init__(self, address: str, count: int, *, wait_seconds: float = _QUEUE_SECONDS) -> None:
+    The next one waits while they go on; once all of them last longer than `hung_seconds`, whoever
+    comes is told so at once.
+    """
+
+    def __init__(self, address: str, count: int, *, hung_seconds: float = _HUNG_SECONDS) -> None:
         self._address = address
-        self._free = asyncio.Semaphore(count)
-        self._wait_seconds = wait_seconds
+        self._count = count
+        self._hung_seconds = hung_seconds
+        self._began: list[float] = []
+        self._freed = asyncio.Condition()
 
     @asynccontextmanager
     async def one(self) -> AsyncIterator[None]:
-        """Raises `RayUnreachable` if none gets free in time: the calls before this one hang."""
-        try:
-            async with asyncio.timeout(self._wait_seconds):
-                await self._free.acquire()
-        except TimeoutError:
-            cause = "it is still busy with earlier calls"
-            raise RayUnreachable(self._address, cause) from None
+        """Raises `RayBusy` if none gets free: the calls before this one hang."""
+        began = await self._take()
         try:
             yield
         finally:
-            self._free.release()
+            self._began.remove(began)
+            async with self._freed:
+                self._freed.notify()
+
+    async def _take(self) -> float:
+        clock = asyncio.get_running_loop().time
+        async with self._freed:
+            while len(self._began) >= self._count:
+                patience = max(self._began) + self._hung_seconds - clock()
+                if patience <= 0:
+                    raise RayBusy(self._address)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(patience):
+                        await self._freed.wait()
+            self._began.append(clock())
+            return self._began[-1]
 
 
 class Circuit:
@@ -67,6 +84,8 @@ class Circuit:
         self._is_trying = is_trial
         try:
             yield
+        except RayBusy:
+            raise
         except RayRefused:
             self._close()
             raise

@@ -1,7 +1,8 @@
 """What can go wrong with a Ray cluster, each with a sentence that says what to do.
 
 RayError
-├── RayUnreachable      no answer in time; `is_unclear` if a change may still have happened
+├── RayUnreachable      no answer in time; whether a change was made is open
+│   └── RayBusy         not asked, since earlier calls still wait
 ├── RayNotSignedIn      the token is missing or wrong, or the credentials of Kubernetes are
 ├── NotTheCreator       signed in, and not allowed to open this cluster's dashboard
 ├── RayClusterNotFound  Kubernetes has no such Ray cluster
@@ -37,6 +38,15 @@ class RayUnreachable(RayError):
             f"The Ray cluster at {address} does not answer ({cause}). "
             "Check that it is running and can be reached from here; this is tried again by itself."
         )
+
+
+class RayBusy(RayUnreachable):
+    """Not even asked: earlier calls hang, or are many."""
+
+    code = "ray_busy"
+
+    def __init__(self, address: str) -> None:
+        super().__init__(address, "it is still busy with earlier calls")
 
 
 class RayNotSignedIn(RayError):

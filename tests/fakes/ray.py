@@ -25,7 +25,7 @@ class FakeRay:
     `failing` are a 503, as while the head's own store is away.
     """
 
-    def __init__(self, *, token: str | None = "secret") -> None:
+    def __init__(self, *, token: str | None = "secret-t0ken") -> None:
         self.token = token
         self.version = "2.60.0"
         self.session_name = "session_2026-11-29_18-00-00_000000_1"
@@ -75,6 +75,7 @@ class FakeRay:
         app.middleware("http")(self._guard)
         app.get("/api/version")(self._version)
         app.get("/nodes")(self._nodes)
+        app.get("/api/jobs/")(self._list)
         app.post("/api/jobs/")(self._submit)
         app.get("/api/jobs/{submission_id}")(self._get)
         app.get("/api/packages/gcs/{name}")(self._package)
@@ -135,6 +136,9 @@ class FakeRay:
         if self.hold_submits:
             await self._released.wait()
         return JSONResponse({"job_id": submission_id, "submission_id": submission_id})
+
+    async def _list(self) -> list[dict[str, Any]]:
+        return list(self.jobs.values())
 
     async def _package(self, name: str) -> Response:
         if name not in self.packages:

@@ -27,7 +27,7 @@ async def fake() -> AsyncIterator[FakeRay]:
 
 @pytest.fixture
 async def client(fake: FakeRay) -> AsyncIterator[RayGateway]:
-    opened = RayClient.embedded(fake.address, token="secret")
+    opened = RayClient.embedded(fake.address, token="secret-t0ken")
     yield opened
     await opened.aclose()
 
@@ -94,14 +94,14 @@ async def test_an_id_of_another_job_is_refused(client: RayGateway) -> None:
 
 async def test_a_submit_without_answer_finds_the_job_it_made(fake: FakeRay) -> None:
     fake.hold_submits = True
-    client = RayClient.embedded(fake.address, token="secret", change_seconds=0.3)
+    client = RayClient.embedded(fake.address, token="secret-t0ken", change_seconds=0.3)
     job = await client.submit(submission_id="job", entrypoint="true")
     assert job.status is JobStatus.PENDING
     await client.aclose()
 
 
 async def test_a_cluster_that_does_not_listen_is_unreachable() -> None:
-    client = RayClient.embedded("http://127.0.0.1:1", token="secret")
+    client = RayClient.embedded("http://127.0.0.1:1", token="secret-t0ken")
     with pytest.raises(RayUnreachable, match="does not answer"):
         await client.submit(submission_id="job", entrypoint="true")
     with pytest.raises(RayUnreachable, match="does not answer"):
@@ -210,7 +210,7 @@ async def test_an_old_ray_is_refused(client: RayGateway, fake: FakeRay) -> None:
 
 
 async def test_the_fake_refuses_browsers_as_ray_does(fake: FakeRay) -> None:
-    headers = {"Authorization": "Bearer secret", "Origin": "http://127.0.0.1"}
+    headers = {"Authorization": "Bearer secret-t0ken", "Origin": "http://127.0.0.1"}
     async with httpx.AsyncClient() as http:
         answer = await http.post(f"{fake.address}/api/jobs/", json={}, headers=headers)
     assert answer.status_code == 405
