@@ -8,6 +8,7 @@ import typer
 
 from app.commands import (
     audit,
+    cluster,
     code,
     config,
     experiment,
@@ -40,6 +41,7 @@ app.add_typer(project.app, name="project")
 app.add_typer(experiment.app, name="experiment")
 app.add_typer(run.app, name="run")
 app.add_typer(sweep.app, name="sweep")
+app.add_typer(cluster.app, name="cluster")
 app.add_typer(secret.app, name="secret")
 app.add_typer(config.app, name="config")
 app.add_typer(code.app, name="code")

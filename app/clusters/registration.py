@@ -64,6 +64,20 @@ class _Problems(list[Problem]):
         self.append(Problem(field, rule or field, message))
 
 
+def wish_of(cluster: Cluster) -> Wish:
+    """The cluster as it is stored, with its secrets kept."""
+    stored = {name: str(text) for name, text in cluster.access.items()}
+    names = ("eks_cluster", "region", "role_arn", "access_key_id")
+    return Wish(
+        name=cluster.name,
+        address=cluster.address,
+        credential=cluster.credential,
+        ca=stored.get("gateway_ca", ""),
+        max_running_runs=str(cluster.max_running_runs),
+        **{name: stored.get(name, "") for name in names},
+    )
+
+
 def checked(wish: Wish, before: Cluster | None = None) -> Registration:
     """Raises `Invalid` with a problem for each field that cannot be accepted."""
     problems = _Problems()

@@ -20,6 +20,7 @@ _PROJECT_COLUMNS = ("ID", "MEMBERS", "RUNS", "CREATED (UTC)", "NAME")
 _MEMBER_COLUMNS = ("NAME", "ROLE", "SINCE (UTC)")
 _EXPERIMENT_COLUMNS = ("ID", "VERSION", "RECIPE", "PROJECT", "CREATED (UTC)", "NAME")
 _SWEEP_COLUMNS = ("ID", "KIND", "RUNS", "EXPERIMENT", "CREATED (UTC)", "NAME")
+_CLUSTER_COLUMNS = ("ID", "KIND", "STATUS", "ADDRESS", "NAME")
 _SECRET_COLUMNS = ("NAME", "SET BY", "CHANGED (UTC)", "LAST USED (UTC)", "CONFIGS")
 
 
@@ -125,6 +126,36 @@ def plan_text(plan: dict[str, Any]) -> str:
 def users_table(users: Sequence[User]) -> str:
     """One line a user under a line of titles."""
     return _table([_USER_COLUMNS, *(_user_row(user) for user in users)])
+
+
+def clusters_table(clusters: Sequence[dict[str, Any]]) -> str:
+    """One line a cluster under a line of titles."""
+    rows = [
+        (each["id"], each["kind"], each["status"], each["address"], each["name"])
+        for each in clusters
+    ]
+    return _table([_CLUSTER_COLUMNS, *rows])
+
+
+def cluster_text(cluster: dict[str, Any]) -> str:
+    """A cluster in some lines."""
+    lines = [
+        f"{cluster['id']}  {cluster['name']}",
+        f"address     {cluster['address']}",
+        f"credential  {cluster['credential']}",
+        f"status      {cluster['status']}  {cluster['message']}".rstrip(),
+        f"runs        {cluster['max_running_runs']} at a time",
+        f"seen        {_time(cluster['observed_at'])}",
+    ]
+    return "\n".join(lines)
+
+
+def check_text(check: dict[str, Any]) -> str:
+    """What a check found, a line each."""
+    return "\n".join(
+        f"{'ok' if each['ok'] else 'failed':<8}{each['name']:<12}{each['message']}"
+        for each in check["checks"]
+    )
 
 
 def secrets_table(secrets: Sequence[Listed]) -> str:

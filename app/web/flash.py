@@ -44,6 +44,9 @@ SENTENCES = {
     "secret-deleted": "Secret deleted. Jobs that have it already keep it.",
     "code-uploaded": "Uploaded and checked. The runs of this project can use it.",
     "cluster-changed": "Saved. It counts for every run that starts from now on.",
+    "cluster-added": "Cluster added. Its connection is being checked.",
+    "cluster-checking": "Asked. A worker checks the connection now.",
+    "cluster-removed": "Cluster removed. Its credential is deleted.",
     "token-revoked": "Token revoked. Programs that use it are refused from now on.",
 }
 _SECONDS = 60

@@ -4,6 +4,7 @@ from fastapi import APIRouter, Depends, FastAPI
 
 from app.access.limits import RequestLimit
 from app.audit import routes as audit
+from app.clusters import action_routes as cluster_actions
 from app.clusters import form_routes as cluster_forms
 from app.clusters import routes as clusters
 from app.code import routes as code
@@ -47,6 +48,8 @@ ROUTERS = (
     experiment_tabs.router,
     experiment_forms.router,
     sweeps.router,
+    # Before the clusters' own pages: `/clusters/new` is no cluster's slug.
+    cluster_actions.router,
     clusters.router,
     cluster_forms.router,
     code.router,

@@ -10,6 +10,8 @@ from typing import Any
 from app.access.permissions import Scope
 from app.audit.actions import Action
 from app.clock import utcnow
+from app.clusters import registry
+from app.clusters.registration import Wish
 from app.db import WriteSession
 from app.experiments import service as experiments
 from app.models import Experiment, Role, Run, RunStatus
@@ -193,6 +195,24 @@ async def cluster(_world: World, _session: WriteSession) -> Names:
     return {"cluster_id": "embedded", "slug": "embedded"}
 
 
+async def registered(world: World, session: WriteSession) -> Names:
+    made = await registry.create(session, Wish(**_CLUSTER), actor=world.actor)
+    return {"cluster_id": made.slug, "slug": made.slug}
+
+
+_CLUSTER = {
+    "name": "Team Ray",
+    "address": "https://ray.example.com",
+    "credential": "token",
+    "secret": "ray_9d8c7b6a5f",
+}
+_CLUSTER_FORM = {
+    "name": "Team Ray",
+    "address": "https://ray.example.com",
+    "credential": "token",
+    "token": "ray_9d8c7b6a5f",
+    "max_running_runs": "2",
+}
 _NEW_PASSWORD = {"password": PASSWORD, "repeat": PASSWORD}
 _POINTS = {"points": [{"key": "loss", "step": 1, "value": 0.5}]}
 _VALUE = {"value": "hf_9d8c7b6a5f"}
@@ -203,6 +223,15 @@ SAMPLES: dict[str, Sample] = {
     "PATCH /api/v1/clusters/{cluster_id}": Sample(
         Action.CLUSTER_CHANGE, cluster, {"runs_member_code": True}
     ),
+    "POST /api/v1/clusters": Sample(Action.CLUSTER_CREATE, nothing, _CLUSTER),
+    "POST /clusters/new": Sample(Action.CLUSTER_CREATE, nothing, _CLUSTER_FORM),
+    "POST /clusters/{slug}/edit": Sample(Action.CLUSTER_CHANGE, registered, _CLUSTER_FORM),
+    "DELETE /api/v1/clusters/{cluster_id}": Sample(Action.CLUSTER_DELETE, registered),
+    "POST /clusters/{slug}/delete": Sample(
+        Action.CLUSTER_DELETE, registered, {"confirm": "Team Ray"}
+    ),
+    "POST /api/v1/clusters/{cluster_id}/check": Sample(Action.CLUSTER_CHECK, registered),
+    "POST /clusters/{slug}/check": Sample(Action.CLUSTER_CHECK, registered),
     "POST /clusters/{slug}/consents": Sample(
         Action.CLUSTER_CHANGE, cluster, {"runs_member_code": "true", "confirm": "Embedded"}
     ),

@@ -51,12 +51,14 @@ TABLE: dict[Right, str] = {
     (READ, None): """
         GET /
         GET /api/v1/clusters
+        GET /api/v1/clusters/{cluster_id}
         GET /api/v1/eval-sets
         GET /api/v1/experiments
         GET /api/v1/projects
         GET /api/v1/recipes
         GET /api/v1/recipes/{name}
         GET /clusters
+        GET /clusters/{slug}
         GET /experiments
         GET /projects
         GET /runs
@@ -203,6 +205,17 @@ TABLE: dict[Right, str] = {
         PUT /api/v1/projects/{project_id}/secrets/{name}
     """,
     (ADMINISTER, None): """
+        DELETE /api/v1/clusters/{cluster_id}
+        GET /api/v1/checks/{check_id}
+        GET /clusters/new
+        GET /clusters/{slug}/delete
+        GET /clusters/{slug}/edit
+        POST /api/v1/clusters
+        POST /api/v1/clusters/{cluster_id}/check
+        POST /clusters/new
+        POST /clusters/{slug}/check
+        POST /clusters/{slug}/delete
+        POST /clusters/{slug}/edit
         DELETE /api/v1/outgoing-hosts/{host_id}
         DELETE /api/v1/secrets/{name}
         GET /api/v1/outgoing-hosts

@@ -14,6 +14,7 @@ from app.experiments import service as experiments
 from app.models import Cluster, ClusterCheck, ClusterStatus, Run, RunStatus
 from app.projects import service as projects
 from app.runs import service as runs
+from app.secrets import service as secrets
 from tests.factories import ADA
 from tests.fakes.connector import connector
 from tests.fakes.hyperpod import FakeHyperpod
@@ -110,7 +111,7 @@ async def test_a_check_of_a_cluster_without_its_secret_says_so(
     async with store.write() as session:
         cluster = await registry.create(session, wish, actor=ADA)
         assert cluster.secret_name is not None
-        await registry.secrets.delete(session, None, cluster.secret_name, actor=ADA)
+        await secrets.delete(session, None, cluster.secret_name, actor=ADA)
         check = await registry.ask_check(session, cluster, actor=ADA)
     await Loop(store, ChecksReconciler(gateways, connector()), lease_seconds=30).turn()
     async with store.read() as session:
