@@ -61,6 +61,7 @@ class Seen:
     query: Mapping[str, str]
     body: Any
     secret: str
+    content_type: str = ""
 
     @property
     def place(self) -> tuple[str, str]:
@@ -325,7 +326,8 @@ class FakeHyperpod:
     def _note(self, server: str, request: web.Request, body: Any, secret: str) -> None:
         query = dict(request.query)
         body = copy.deepcopy(body)
-        self.seen.append(Seen(server, request.method, request.path, query, body, secret))
+        kind = request.headers.get("Content-Type", "")
+        self.seen.append(Seen(server, request.method, request.path, query, body, secret, kind))
 
 
 class _Here(httpcore.AsyncNetworkBackend):
