@@ -14,7 +14,8 @@ app = typer.Typer(
     help="Ray clusters that runs may be submitted to, over the API of a running Skydeck.",
     no_args_is_help=True,
     rich_markup_mode=None,
-    epilog=EPILOG,
+    epilog=f"{EPILOG} All but list and show need a token of scope admin: `skydeck token create "
+    "--name me --scope admin`.",
 )
 
 

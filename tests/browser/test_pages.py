@@ -46,6 +46,8 @@ PAGES = {
     "version": "/experiments/{experiment}/versions/2",
     "versions-diff": "/experiments/{experiment}/diff?from=1&to=2",
     "clusters": "/clusters",
+    "cluster": "/clusters/embedded",
+    "cluster-new": "/clusters/new",
     "settings": "/settings",
     "audit": "/settings/audit",
     "audit-filtered": "/settings/audit?actor=nemo&from=2026-11-29",

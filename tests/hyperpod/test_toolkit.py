@@ -200,8 +200,10 @@ async def follow(ours: Any, pod: FakeHyperpod, job: str) -> None:
     ours._logins._made_at = ours._logins._made_at.replace(year=2000)
     wanted = b"".join(b"line %d\n" % n for n in range(1, 2001))
     async with asyncio.timeout(60):
-        while wanted not in (whole := await ours.tail_log(await ours.get_job(job), lines=-1)):
+        whole = b""
+        while wanted not in whole:
             await asyncio.sleep(0.2)
+            whole = await ours.tail_log(await ours.get_job(job), lines=-1)
     tail = await ours.tail_log(await ours.get_job(job), lines=100)
     assert whole.endswith(tail)
     assert tail.count(b"\n") == 100
