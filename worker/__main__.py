@@ -61,7 +61,7 @@ async def _work(settings: Settings) -> None:
         log.info("worker started")
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(stay_present(database, stop))
-            tasks.create_task(keep_clean(database, gateways, stop))
+            tasks.create_task(keep_clean(database, gateways, stop, home=settings.home))
             for loop in loops(settings, database, gateways, connector):
                 tasks.create_task(loop.run(stop))
     finally:
@@ -81,7 +81,7 @@ def loops(
         AttemptsReconciler(
             gateways, Packages(database, settings.home), runs_dir=settings.runs_dir, poll=poll
         ),
-        LogsReconciler(home=settings.home, runs_dir=settings.runs_dir, poll=poll),
+        LogsReconciler(gateways, home=settings.home, runs_dir=settings.runs_dir, poll=poll),
     ]
     return [
         Loop(database, reconciler, lease_seconds=settings.lease_seconds)

@@ -5,6 +5,7 @@ never given back, and masked wherever a text holds it.
 """
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -35,6 +36,7 @@ from app.runs import service as runs
 from app.secrets import service as secrets
 
 _NAME_LENGTH = 200
+_KEPT = timedelta(days=30)
 _FIELDS_OF_TEXTS = ("name", "address", "eks_cluster", "region", "role_arn", "access_key_id")
 
 
@@ -119,6 +121,9 @@ async def access(session: AsyncSession, cluster: Cluster) -> ClusterAccess:
     """Opens the credential, for a worker. What is wrong with it is told in `trouble`."""
     if cluster.kind is ClusterKind.EMBEDDED:
         return ClusterAccess(cluster.id, cluster.kind, cluster.address)
+    if cluster.removed_at is not None:
+        trouble = f"{cluster.name} was removed from Skydeck. Add it again to go on."
+        return ClusterAccess(cluster.id, cluster.kind, cluster.address, trouble=trouble)
     address = parse_address(cluster.address)
     assert not isinstance(address, EmbeddedAddress)
     try:
@@ -137,6 +142,7 @@ async def ask_check(session: AsyncSession, cluster: Cluster, *, actor: Actor) ->
     if waiting is not None and waiting.status is CheckStatus.QUEUED:
         return waiting
     now = utcnow()
+    await repository.forget_checks(session, cluster.id, now - _KEPT)
     check = ClusterCheck(
         id=new_id(),
         slug=new_slug("check"),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.models import Cluster, ClusterCheck, Worker
@@ -31,6 +31,12 @@ async def find_check(session: AsyncSession, slug: str) -> tuple[ClusterCheck, Cl
 async def newest_check(session: AsyncSession, cluster_id: UUID) -> ClusterCheck | None:
     query = select(ClusterCheck).where(ClusterCheck.cluster_id == cluster_id)
     return await session.scalar(query.order_by(ClusterCheck.id.desc()).limit(1))
+
+
+async def forget_checks(session: AsyncSession, cluster_id: UUID, before: datetime) -> None:
+    """Deletes the checks of a cluster that ended before that moment."""
+    is_old = (ClusterCheck.cluster_id == cluster_id, ClusterCheck.ended_at < before)
+    await session.execute(delete(ClusterCheck).where(*is_old))
 
 
 async def workers_seen_since(session: AsyncSession, since: datetime) -> Sequence[Worker]:

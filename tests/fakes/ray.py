@@ -32,6 +32,8 @@ class FakeRay:
         self.jobs: dict[str, dict[str, Any]] = {}
         self.requests: list[tuple[str, str]] = []
         self.packages: dict[str, bytes] = {}
+        self.logs: dict[str, bytes] = {}
+        self.asked_lines: list[int] = []
         self.most_bytes = 100 * 1024**2
         self.hold_submits = False
         self.failing: set[str] = set()
@@ -76,6 +78,7 @@ class FakeRay:
         app.get("/api/version")(self._version)
         app.get("/nodes")(self._nodes)
         app.get("/api/jobs/")(self._list)
+        app.get("/api/v0/logs/file")(self._log)
         app.post("/api/jobs/")(self._submit)
         app.get("/api/jobs/{submission_id}")(self._get)
         app.get("/api/packages/gcs/{name}")(self._package)
@@ -139,6 +142,13 @@ class FakeRay:
 
     async def _list(self) -> list[dict[str, Any]]:
         return list(self.jobs.values())
+
+    async def _log(self, submission_id: str, node_id: str, lines: int = 1000) -> Response:
+        if node_id != NODE_ID or submission_id not in self.logs:
+            return _traceback(500, "FileNotFoundError: no such log")
+        self.asked_lines.append(lines)
+        rows = self.logs[submission_id].splitlines(keepends=True)
+        return PlainTextResponse(b"".join(rows if lines < 0 else rows[-lines:]))
 
     async def _package(self, name: str) -> Response:
         if name not in self.packages:

@@ -4,6 +4,7 @@ import base64
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import boto3
 import botocore.auth
 import botocore.session
 import httpx
@@ -12,6 +13,7 @@ from botocore.credentials import Credentials
 from botocore.signers import RequestSigner
 
 from app.k8s.eks import EksAccess, mint_token
+from app.k8s.errors import AwsRefused
 from app.k8s.point import EksCluster
 from tests.fakes import hyperpod
 from tests.fakes.hyperpod import FakeHyperpod
@@ -86,3 +88,25 @@ async def test_role_place_and_token_are_kept_until_they_are_due_or_refused() -> 
 def asked(pod: FakeHyperpod) -> list[Any]:
     names = {"POST": "assume", "GET": "describe"}
     return [names[each.method] for each in pod.seen if each.server == "aws"]
+
+
+@pytest.mark.parametrize("has_role", [True, False])
+async def test_without_a_key_this_machine_s_own_role_is_taken(
+    monkeypatch: pytest.MonkeyPatch, has_role: bool
+) -> None:
+    found = Credentials(hyperpod.ACCESS_KEY, hyperpod.SECRET_KEY) if has_role else None
+
+    class Session:
+        def get_credentials(self) -> Credentials | None:
+            return found
+
+    monkeypatch.setattr(boto3, "Session", Session)
+    async with FakeHyperpod("http://127.0.0.1:1").serve() as pod:
+        cluster = EksCluster(hyperpod.EKS_NAME, hyperpod.REGION)
+        access = EksAccess(cluster, pod.make_client(), session_name="skydeck")
+        if has_role:
+            assert (await access.point()).server == pod.api_url
+        else:
+            with pytest.raises(AwsRefused, match="no AWS role of its own"):
+                await access.point()
+        await access.aclose()

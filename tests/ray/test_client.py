@@ -75,6 +75,8 @@ async def test_the_environment_cannot_change_the_address(
 ) -> None:
     for name in ("RAY_ADDRESS", "RAY_API_SERVER_ADDRESS", "HTTP_PROXY", "http_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "of-another-cluster")
     await client.submit(submission_id="job", entrypoint="true")
     assert "job" in fake.jobs
 

@@ -110,7 +110,7 @@ def _loops(
     reconcilers: list[Any] = [
         ClustersReconciler(gateways, home=home, poll=POLL),
         AttemptsReconciler(gateways, Packages(database, home), runs_dir=runs_dir, poll=POLL),
-        LogsReconciler(home=home, runs_dir=runs_dir, poll=POLL),
+        LogsReconciler(gateways, home=home, runs_dir=runs_dir, poll=POLL),
     ]
     return [Loop(database, each, lease_seconds=30) for each in reconcilers]
 

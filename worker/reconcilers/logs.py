@@ -12,11 +12,14 @@ from pathlib import Path
 from uuid import UUID
 
 from sqlalchemy import select
+from sqlalchemy.orm import selectinload
 
+from app.clusters import registry
+from app.clusters.registry import ClusterAccess
 from app.db import ReadSession, WriteSession
 from app.logs import service as logs
 from app.metrics import service as metrics
-from app.models import Attempt, LogStream, Run, TrainingEvaluation
+from app.models import Attempt, ClusterKind, LogStream, Run, TrainingEvaluation
 from app.ray.head_state import read_head_state
 from app.ray.logs import job_log_path, read_log_file
 from app.secrets import service as secrets
@@ -24,15 +27,27 @@ from app.secrets.masking import Masker
 from worker.reconciler import Reconciler
 from worker.reconcilers import conditions
 from worker.reconcilers.dumps import Evaluation
+from worker.reconcilers.gateways import Gateways
 from worker.reconcilers.moves import note
 from worker.reconcilers.readings import Follower, Reading
+from worker.reconcilers.remote_logs import RemoteLogs
 
 TURN_BYTES = 1024 * 1024
+# In the home folder: copies of logs of other machines.
+REMOTE_LOGS = "remote-logs"
 # Ray's own last words about a job may reach its log after the job's end.
 SETTLE = timedelta(seconds=2)
 # How long a log is looked for after its job's end, and the run's end waits for it: it may be gone
 # with its head, or lie on a machine that this worker cannot see.
 LOG_WAIT = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A job whose log lies on a registered cluster."""
+
+    access: ClusterAccess
+    submission_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +59,7 @@ class Subject:
 
     stream_id: UUID
     path: Path | None
+    remote: "Remote | None"
     offset: int
     follower: Follower
     masker: Masker
@@ -78,9 +94,16 @@ class LogsReconciler(Reconciler[Subject, Turn]):
     model = LogStream
 
     def __init__(
-        self, *, home: Path, runs_dir: Path, poll: timedelta, turn_bytes: int = TURN_BYTES
+        self,
+        gateways: Gateways,
+        *,
+        home: Path,
+        runs_dir: Path,
+        poll: timedelta,
+        turn_bytes: int = TURN_BYTES,
     ) -> None:
         self._home = home
+        self._remote = RemoteLogs(gateways, home / REMOTE_LOGS)
         self._runs_dir = runs_dir
         self._poll = poll
         self._turn_bytes = turn_bytes
@@ -88,10 +111,17 @@ class LogsReconciler(Reconciler[Subject, Turn]):
     async def load(self, session: ReadSession, row_id: UUID) -> Subject:
         stream = await session.get_one(LogStream, row_id)
         attempt = await session.get_one(Attempt, stream.attempt_id)
-        run = await session.get_one(Run, stream.run_id)
+        run = await session.get_one(Run, stream.run_id, options=[selectinload(Run.cluster)])
+        remote = None
+        if run.cluster is not None and run.cluster.kind is not ClusterKind.EMBEDDED:
+            access = await registry.access(session, run.cluster)
+            remote = Remote(access, attempt.submission_id)
         return Subject(
             stream_id=stream.id,
-            path=find_log(self._home, attempt.ray_session, attempt.submission_id),
+            path=self._remote.path(attempt.submission_id)
+            if remote
+            else find_log(self._home, attempt.ray_session, attempt.submission_id),
+            remote=remote,
             offset=stream.read_bytes,
             follower=Follower(self._runs_dir / run.slug, stream.parser),
             masker=await secrets.masker(session, [run.project_id]),
@@ -102,14 +132,20 @@ class LogsReconciler(Reconciler[Subject, Turn]):
     async def observe(self, subject: Subject) -> Turn:
         # Room for a whole secret, whatever it is encoded in.
         limit = max(self._turn_bytes, 2 * subject.masker.longest)
-        found = None
+        found, is_whole = None, True
+        if subject.remote is not None:
+            is_whole = await self._remote.bring(
+                subject.remote.access,
+                subject.remote.submission_id,
+                has_ended=subject.ended_at is not None,
+            )
         if subject.path is not None:
             found = await read_log_file(subject.path, offset=subject.offset, limit=limit)
         data = found or b""
         # `ended_at` was loaded before the file was read, so nothing there means the end.
         if not data and subject.ended_at is not None:
             reading = subject.follower.finish()
-            return Turn(reading, is_at_end=True, is_found=found is not None)
+            return Turn(reading, is_at_end=True, is_found=found is not None and is_whole)
         return await asyncio.to_thread(_take, subject, data, limit)
 
     async def apply(

@@ -87,7 +87,9 @@ async def test_turns_of_a_few_bytes_store_the_same_as_one(bench: Bench) -> None:
     slug = await bench.start_run()
     text = (block(1, a=0.5) + "noise \xff\n" + block(2, a=0.25)).encode("latin-1")
     bench.write_log(slug, text)
-    small = LogsReconciler(home=bench.home, runs_dir=bench.home / "runs", poll=POLL, turn_bytes=7)
+    small = LogsReconciler(
+        bench.gateway, home=bench.home, runs_dir=bench.home / "runs", poll=POLL, turn_bytes=7
+    )
     loop = Loop(bench.database, small, lease_seconds=15, clock=bench.clock)
     bench.clock.advance(1)
     while await loop.turn():

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from app.clusters import registry
 from app.clusters.registration import Wish
 from app.db import Database
 from app.experiments import service as experiments
+from app.logs import service as log_store
 from app.models import Cluster, ClusterCheck, ClusterStatus, Run, RunStatus
 from app.projects import service as projects
 from app.runs import service as runs
@@ -26,6 +28,8 @@ from worker.reconcilers.checks import ChecksReconciler
 from worker.reconcilers.clusters import ClustersReconciler
 from worker.reconcilers.gateways import OpenGateways
 from worker.reconcilers.job_code import Packages
+from worker.reconcilers.logs import LogsReconciler
+from worker.reconcilers.remote_logs import RemoteLogs
 
 POLL = timedelta(seconds=0.2)
 HUNG = 50
@@ -136,6 +140,62 @@ async def test_a_run_of_a_removed_cluster_is_not_started(
         async with store.read() as session:
             run = await runs.get(session, name)
         assert (run.status, ray.jobs) == (RunStatus.FAILED, {})
+
+
+async def test_a_remote_job_s_log_is_stored_byte_for_byte_while_it_grows(
+    store: Database, gateways: OpenGateways, tmp_path: Path
+) -> None:
+    home, poll = tmp_path / "home", timedelta(0)
+    async with FakeRay().serve() as ray:
+        cluster = await add(store, "well", ray)
+        await look(store, gateways, home)
+        (name,) = await queue(store, cluster, 1)
+        attempts: Any = AttemptsReconciler(
+            gateways, Packages(store, home), runs_dir=tmp_path / "runs", poll=poll
+        )
+        now = 0.0
+        logs: Any = LogsReconciler(gateways, home=home, runs_dir=tmp_path / "runs", poll=poll)
+        logs._remote = RemoteLogs(gateways, home / "remote-logs", clock=lambda: now)
+        loops = [Loop(store, each, lease_seconds=30) for each in (attempts, logs)]
+
+        async def turns(count: int) -> None:
+            nonlocal now
+            for _ in range(count):
+                now += 10
+                for loop in loops:
+                    await loop.turn()
+
+        job = f"{name}-a1"
+        await turns(3)
+        ray.logs[job] = b""
+        ray.start(job)
+        for part in range(4):
+            ray.logs[job] += b"".join(
+                b"part %d line %d\r\x1b[0m\xff\n" % (part, n) for n in range(900)
+            )
+            await turns(1)
+        await turns(1)
+        assert await stored(store, name) == ray.logs[job]
+        ray.logs[job] += b"the end, without a line end"
+        ray.finish(job)
+        async with asyncio.timeout(30):
+            while (await status_of(store, name)) is RunStatus.RUNNING:
+                await turns(1)
+        assert await stored(store, name) == ray.logs[job]
+        assert await status_of(store, name) is RunStatus.SUCCEEDED
+        assert ray.asked_lines.count(-1) == 1
+
+
+async def stored(store: Database, name: str) -> bytes:
+    async with store.read() as session:
+        stream = await log_store.find_stream(session, await runs.get(session, name), 1)
+    assert stream is not None
+    return b"".join([part async for part in log_store.iter_bytes(store, stream.id)])
+
+
+async def status_of(store: Database, name: str) -> RunStatus:
+    async with store.read() as session:
+        return (await runs.get(session, name)).status
 
 
 async def add(store: Database, name: str, ray: FakeRay) -> Cluster:
