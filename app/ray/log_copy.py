@@ -1,8 +1,8 @@
 """A copy of a job's log on this machine, kept up to date from the last lines that Ray gives.
 
-Ray has no way to ask for a part of a log by offset. Its last lines are asked for and joined to what is
-there by their overlap; where that is lost, or there are several ways to join, the whole log is read.
-The copy is byte for byte the file on the cluster, so it is read by offset like any other.
+Ray has no way to ask for a part of a log by offset. Its last lines are asked for and joined to what
+is there by their overlap; where that is lost, or there are several ways to join, the whole log is
+read. The copy is byte for byte the file on the cluster, so it is read by offset like any other.
 """
 
 import asyncio
@@ -63,8 +63,8 @@ class LogCopy:
 def join(known: bytes, fetched: bytes) -> bytes | None:
     """What `fetched`, the newest bytes of a log, has beyond `known`, its last bytes so far.
 
-    None: they do not meet, or could meet in several places. Where they meet, all of `fetched` before
-    that place must be in `known`, so that a repeated line cannot be taken for it.
+    None: they do not meet, or could meet in several places. Where they meet, all of `fetched`
+    before that place must be in `known`, so that a repeated line cannot be taken for it.
     """
     key = known[-_KEY_BYTES:]
     places = []

@@ -6,6 +6,7 @@ Oddities kept on purpose: a used id is a 500 with a traceback, stopping a pendin
 
 import asyncio
 import itertools
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -147,7 +148,7 @@ class FakeRay:
         if node_id != NODE_ID or submission_id not in self.logs:
             return _traceback(500, "FileNotFoundError: no such log")
         self.asked_lines.append(lines)
-        rows = self.logs[submission_id].splitlines(keepends=True)
+        rows = re.findall(rb"[^\n]*\n|[^\n]+$", self.logs[submission_id])
         return PlainTextResponse(b"".join(rows if lines < 0 else rows[-lines:]))
 
     async def _package(self, name: str) -> Response:

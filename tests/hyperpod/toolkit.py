@@ -6,6 +6,7 @@ Reads a JSON object a line (`do` and its arguments), writes one: `result`, or `e
 
 import asyncio
 import json
+import os
 import sys
 from typing import Any
 
@@ -14,12 +15,15 @@ def main() -> None:
     from ray.job_submission import JobSubmissionClient
 
     client: Any = None
+    # Ray may print to what others see as stdout.
+    out = os.fdopen(os.dup(1), "w")
     for line in sys.stdin:
         asked = json.loads(line)
         name = asked.pop("do")
         try:
+            result: Any = None
             if name == "connect":
-                client, result = JobSubmissionClient(asked["address"]), None
+                client = JobSubmissionClient(asked["address"])
             elif name == "list_jobs":
                 result = [job.submission_id for job in client.list_jobs()]
             elif name == "tail":
@@ -29,8 +33,8 @@ def main() -> None:
             answer: dict[str, Any] = {"result": result}
         except Exception as error:
             answer = {"error": type(error).__name__, "text": str(error)}
-        sys.__stdout__.write(json.dumps(answer, default=str) + "\n")
-        sys.__stdout__.flush()
+        out.write(json.dumps(answer, default=str) + "\n")
+        out.flush()
 
 
 async def _tail(client: Any, job_id: str) -> str:
