@@ -67,7 +67,7 @@ def join(known: bytes, fetched: bytes) -> bytes | None:
     before that place must be in `known`, so that a repeated line cannot be taken for it.
     """
     key = known[-_KEY_BYTES:]
-    places = []
+    places: list[int] = []
     start = fetched.find(key) if key else -1
     while start >= 0 and len(places) < 2:
         length = start + len(key)
