@@ -48,6 +48,8 @@ class ClustersPage:
 
 @dataclass(frozen=True, slots=True)
 class FindingRow:
+    """One thing that a check looked at; `message` says what to do if it is not well."""
+
     name: str
     ok: bool
     message: str
