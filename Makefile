@@ -37,8 +37,9 @@ format: .venv/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# Real Ray heads and kills want the machine for themselves, so they run after the rest, and no more
-# than two heads at a time: they wait more than they compute.
+# What needs an environment of its own is a part of `make conformance`. Real Ray heads and kills want
+# the machine for themselves, so they run after the rest, and no more than two heads at a time: they
+# wait more than they compute.
 test: install-dev
 	$(BIN)/python -m pytest -n 2 -m "not ray and not chaos and not slow_env"
 	CHAOS_ROUNDS=2 $(BIN)/python -m pytest -n 2 --dist loadfile -m "ray or chaos" --durations=10

@@ -33,11 +33,24 @@ class ExperimentCalls:
         """One page, newest first, each with what it changed."""
         return self._get(f"/experiments/{experiment_id}/versions", {"limit": limit})
 
+    def get_version(self: Calls, experiment_id: str, version: int) -> Json:
+        """One version, with the text that it was typed as."""
+        return self._get(f"/experiments/{experiment_id}/versions/{version}")
+
     def create_version(
-        self: Calls, experiment_id: str, config: Mapping[str, Any], *, after: int | None = None
+        self: Calls,
+        experiment_id: str,
+        config: Mapping[str, Any] | None,
+        *,
+        after: int | None = None,
+        yaml: str | None = None,
     ) -> Json:
-        """The next version, or the newest one where that has the same config already."""
-        body = {"config": dict(config), "after": after}
+        """The next version, or the newest one where that has the same config already.
+
+        `yaml` is the config as typed, whose comments are kept; without `config` it says all.
+        """
+        body: Json = {"after": after} | ({"yaml": yaml} if yaml is not None else {})
+        body |= {} if config is None else {"config": dict(config)}
         return self._create(f"/experiments/{experiment_id}/versions", body)
 
     def diff_versions(self: Calls, experiment_id: str, before: int, after: int) -> list[Json]:
@@ -68,10 +81,11 @@ class ExperimentCalls:
         *,
         version: int | None = None,
         exclude: Sequence[int] = (),
+        cluster: str | None = None,
     ) -> Json:
         """Each config with what its recipe says of it; makes nothing."""
         body: Json = {"experiment": experiment_id, "space": dict(space), "version": version}
-        return self._post("/sweeps/preview", body | {"exclude": list(exclude)})
+        return self._post("/sweeps/preview", body | {"exclude": list(exclude), "cluster": cluster})
 
     def create_sweep(
         self: Calls,

@@ -7,6 +7,7 @@ from fastapi import FastAPI
 
 from app import __version__, api, web
 from app.access.coverage import require_guards
+from app.access.denial_limit import DenialLimit
 from app.access.denials import DenialLog
 from app.access.limits import RequestCounter
 from app.db import Database
@@ -37,6 +38,7 @@ def create_app(settings: Settings, database: Database | None = None) -> FastAPI:
     app.state.settings = settings
     app.state.database = opened
     app.state.request_counter = RequestCounter()
+    app.state.denial_limit = DenialLimit()
     app.add_middleware(DenialLog)
     api.install(app)
     web.install(app)

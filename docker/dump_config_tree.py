@@ -9,17 +9,21 @@ apply: `resolved_default` (the value after SkyRL filled in what was open), `grou
 default once another key of the same group is set: then SkyRL builds the group anew),
 `group_optional` (the group that is null unless one of its keys is set), `is_group`, `required`, and
 `choices` (of a Literal; `--choices FILE` takes the others over from an older tree). The home folder
-is written `~`.
+is written `~`. With `--revision` it prints the commit of SkyRL in the image instead, or its
+release where it was installed from a package: what a config may say as `job.skyrl_revision`.
 """
 
 import argparse
 import dataclasses
 import json
 import os
+import subprocess
 import sys
 import types
 import typing
 from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +44,33 @@ def dump(root: type) -> list[Entry]:
         for group, fill in fills.items():
             if fill is not None:
                 group.__post_init__ = fill  # type: ignore[attr-defined]
+
+
+def revision(package: str) -> str:
+    """The commit that a package was installed or checked out from, else its release.
+
+    Raises `LookupError` if neither is known.
+    """
+    try:
+        found = distribution(package)
+    except PackageNotFoundError:
+        found = None
+    origin = json.loads((found and found.read_text("direct_url.json")) or "{}")
+    commit = origin.get("vcs_info", {}).get("commit_id") or _checked_out(package)
+    if commit:
+        return str(commit)
+    if found is None:
+        raise LookupError(f"{package} is neither installed nor a checkout of git")
+    return found.version
+
+
+def _checked_out(package: str) -> str:
+    spec = find_spec(package)
+    folder = next(iter((spec and spec.submodule_search_locations) or [""]))
+    if not folder or "site-packages" in Path(folder).parts:
+        return ""
+    asked = ["git", "-C", folder, "rev-parse", "HEAD"]
+    return subprocess.run(asked, capture_output=True, text=True).stdout.strip()
 
 
 def _walk(group: type, prefix: str, written: Any, resolved: Any) -> Iterator[Entry]:
@@ -144,7 +175,12 @@ def _plain(value: Any) -> Any:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Prints SkyRL's config keys as JSON.")
     parser.add_argument("--choices", metavar="FILE", help="a tree whose choices are taken over")
-    file = parser.parse_args().choices
+    parser.add_argument("--revision", action="store_true", help="print SkyRL's commit or release")
+    asked = parser.parse_args()
+    if asked.revision:
+        sys.stdout.write(f"{revision('skyrl')}\n")
+        return
+    file = asked.choices
     older = json.loads(Path(file).read_text(encoding="utf-8")) if file else []
     choices = {entry["key"]: entry["choices"] for entry in older if "choices" in entry}
 

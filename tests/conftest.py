@@ -9,10 +9,15 @@ import asyncpg
 import hypothesis
 import pytest
 from alembic.script import ScriptDirectory
+from fastapi import FastAPI
 
+from app.access.denial_limit import DenialLimit
+from app.access.limits import RequestCounter
 from app.db import Database
+from app.main import create_app
 from app.models import Base
 from app.schema import migrate_now
+from app.secrets.vault import attach
 from app.settings import ROOT, Settings
 from tests.postgres import running_server
 from tests.queries import QueryCounter, counting
@@ -85,10 +90,26 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(home=tmp_path / "home")
 
 
+@pytest.fixture(scope="session")
+def shared_application(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
+    """Made once, since that takes longer than most of the tests; see `put_over`."""
+    return create_app(Settings(home=tmp_path_factory.mktemp("home")))
+
+
 @pytest.fixture
 def count_queries() -> QueryCounter:
     """`with count_queries(database) as counted:` counts the statements sent in the block."""
     return counting
+
+
+def put_over(application: FastAPI, settings: Settings, database: Database) -> FastAPI:
+    """The application as `create_app` makes it for these settings and this database."""
+    attach(database, settings.secret_keys)
+    application.state.settings = settings
+    application.state.database = database
+    application.state.request_counter = RequestCounter()
+    application.state.denial_limit = DenialLimit()
+    return application
 
 
 def sqlite_copy(template: Path, folder: Path) -> str:

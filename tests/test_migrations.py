@@ -10,6 +10,7 @@ from uuid import uuid4
 import asyncpg
 import pytest
 from alembic import command
+from alembic.config import Config
 from sqlalchemy import (
     JSON,
     Boolean,
@@ -72,6 +73,22 @@ async def test_an_upgrade_keeps_the_rows_of_the_first_version(blank_url: str) ->
     assert counts == {table: int(table not in EMPTIED) for table in filled}
 
 
+async def test_the_texts_of_configs_come_and_go_and_their_rows_stay(blank_url: str) -> None:
+    engine = make_engine(blank_url)
+    try:
+        async with writer(engine).begin() as connection:
+            await connection.run_sync(_first_version)
+            await connection.run_sync(_fill)
+            await connection.run_sync(_to, "0005")
+            await connection.execute(text("UPDATE config SET yaml = '# why' WHERE yaml IS NULL"))
+            await connection.run_sync(lambda given: command.downgrade(_alembic(given), "0004"))
+            assert await connection.scalar(text("SELECT count(*) FROM config")) == 1
+            await connection.run_sync(_to, "0005")
+            assert await connection.scalar(text("SELECT yaml FROM config")) is None
+    finally:
+        await engine.dispose()
+
+
 async def test_an_upgrade_of_rows_that_refer_to_nothing_is_undone(tmp_path: Path) -> None:
     url = f"sqlite+aiosqlite:///{tmp_path / 'broken.db'}"
     engine = make_engine(url, has_foreign_keys=False)
@@ -90,9 +107,17 @@ async def test_an_upgrade_of_rows_that_refer_to_nothing_is_undone(tmp_path: Path
 
 
 def _first_version(connection: Connection) -> None:
+    _to(connection, FIRST)
+
+
+def _to(connection: Connection, revision: str) -> None:
+    command.upgrade(_alembic(connection), revision)
+
+
+def _alembic(connection: Connection) -> Config:
     config = schema._config()
     config.attributes["connection"] = connection
-    command.upgrade(config, FIRST)
+    return config
 
 
 def _fill(connection: Connection) -> list[str]:

@@ -42,11 +42,13 @@ def note(scope: Scope, denial: Denial) -> None:
 
 
 class DenialLog:
-    """ASGI middleware: stores the denial that a request's guard noted, as often as `limit` says."""
+    """ASGI middleware: stores the denial that a request's guard noted.
 
-    def __init__(self, app: ASGIApp, limit: DenialLimit | None = None) -> None:
+    As often as the application's `state.denial_limit` says.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self._limit = limit or DenialLimit()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -54,15 +56,17 @@ class DenialLog:
         finally:
             denial: Denial | None = scope.get("state", {}).get(_KEY)
             if denial is not None:
-                await self._keep(scope["app"].state.database, denial)
+                state = scope["app"].state
+                await _keep(state.database, state.denial_limit, denial)
 
-    async def _keep(self, database: Database, denial: Denial) -> None:
-        asked = (denial.target, *(denial.details.get(each) for each in _SAME))
-        noted = self._limit.take(denial.actor.key, asked)
-        if noted is Noted.LAST:
-            denial = replace(denial, details=denial.details | {"note": _MORE})
-        if noted is not Noted.NO:
-            await _store(database, denial)
+
+async def _keep(database: Database, limit: DenialLimit, denial: Denial) -> None:
+    asked = (denial.target, *(denial.details.get(each) for each in _SAME))
+    noted = limit.take(denial.actor.key, asked)
+    if noted is Noted.LAST:
+        denial = replace(denial, details=denial.details | {"note": _MORE})
+    if noted is not Noted.NO:
+        await _store(database, denial)
 
 
 async def _store(database: Database, denial: Denial) -> None:

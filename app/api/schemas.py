@@ -73,9 +73,19 @@ def _check(value: Any, place: str, depth: int) -> None:
 
 
 def _check_text(text: str, place: str) -> None:
-    is_encodable = not any("\ud800" <= sign <= "\udfff" for sign in text)
-    if "\0" in text or not is_encodable or len(text) > _LONGEST:
+    if "\0" in text or _is_halved(text) or len(text) > _LONGEST:
         raise ValueError(f"{place} holds text that cannot be stored")
+
+
+def whole_characters(text: str) -> str:
+    """Text of any length that can be answered. Raises `ValueError` for half a character in it."""
+    if _is_halved(text):
+        raise ValueError("this holds half of a surrogate pair, which is no text")
+    return text
+
+
+def _is_halved(text: str) -> bool:
+    return any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def no_nul(text: str) -> str:

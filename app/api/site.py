@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import Depends, FastAPI
 
 from app.access.limits import RequestLimit
 from app.api import errors, health
@@ -58,16 +58,20 @@ def install(app: FastAPI) -> None:
     """Adds all API routes, the health checks, their errors, and the request log."""
     errors.install(app)
     app.include_router(health.router)
-    app.include_router(_api())
+    for feature in FEATURES:
+        app.include_router(
+            feature.router,
+            prefix=PREFIX,
+            responses=_responses(),
+            dependencies=[Depends(RequestLimit("api"))],
+            max_body_size=BODY_BYTES,
+        )
     app.add_middleware(PlainAddresses)
     app.add_middleware(RequestLog)
 
 
-def _api() -> APIRouter:
-    router = APIRouter(
-        prefix=PREFIX, max_body_size=BODY_BYTES, dependencies=[Depends(RequestLimit("api"))]
-    )
-    responses: dict[int | str, dict[str, Any]] = {
+def _responses() -> dict[int | str, dict[str, Any]]:
+    return {
         status: {
             "model": ProblemAnswer,
             "description": text,
@@ -75,6 +79,3 @@ def _api() -> APIRouter:
         }
         for status, text in _PROBLEMS.items()
     }
-    for feature in FEATURES:
-        router.include_router(feature.router, responses=responses)
-    return router

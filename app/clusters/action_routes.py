@@ -12,7 +12,7 @@ from app.clusters.registration import Wish, wish_of
 from app.errors import Conflict, Invalid, Problem
 from app.k8s.kubeconfig import MAX_BYTES
 from app.models import Cluster, ClusterKind, CredentialKind
-from app.runs import service as runs
+from app.runs import queue
 from app.web.deps import Admin, Store
 from app.web.filters import sentence
 from app.web.flash import flash
@@ -124,7 +124,7 @@ async def _file(form: FormData) -> str:
 async def _removal(store: Store, slug: str, *, typed: str = "", problem: str = "") -> RemovePage:
     async with store.read() as session:
         cluster = await service.get(session, slug)
-        load = (await runs.loads(session)).get(cluster.id, runs.ClusterLoad())
+        load = (await queue.loads(session)).get(cluster.id, queue.ClusterLoad())
     _require_registered(cluster)
     return RemovePage(
         slug=cluster.slug,

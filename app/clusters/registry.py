@@ -32,7 +32,7 @@ from app.models import (
 )
 from app.ray.address import EmbeddedAddress, parse_address
 from app.ray.target import Credential, Target
-from app.runs import service as runs
+from app.runs import queue
 from app.secrets import service as secrets
 
 _NAME_LENGTH = 200
@@ -102,7 +102,7 @@ async def remove(session: AsyncSession, cluster: Cluster, *, actor: Actor) -> No
     Nothing on the cluster itself is touched. Raises `Conflict` while runs wait or run there.
     """
     _require_registered(cluster)
-    load = (await runs.loads(session)).get(cluster.id, runs.ClusterLoad())
+    load = (await queue.loads(session)).get(cluster.id, queue.ClusterLoad())
     busy = load.active_count + load.waiting_count
     if busy:
         count = "1 run waits or runs" if busy == 1 else f"{busy} runs wait or run"

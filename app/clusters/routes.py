@@ -6,7 +6,7 @@ from starlette.responses import HTMLResponse
 from app.access.permissions import Permission
 from app.clusters import registry, service, views
 from app.clusters.contexts import ClusterPage, ClustersPage
-from app.runs import service as runs
+from app.runs import queue
 from app.web.deps import Reader, Store
 from app.web.htmx import HtmxRequest
 from app.web.templating import fragment, page
@@ -20,9 +20,9 @@ async def list_clusters(
 ) -> HTMLResponse:
     async with store.read() as session:
         found = await service.list_all(session)
-        loads = await runs.loads(session)
+        loads = await queue.loads(session)
         workers = await service.list_workers(session)
-    cards = [views.card(row, loads.get(row.id, runs.ClusterLoad())) for row in found]
+    cards = [views.card(row, loads.get(row.id, queue.ClusterLoad())) for row in found]
     can_manage = viewer.may(Permission.ADMINISTER)
     context = ClustersPage(cards, len(workers), can_manage)
     if htmx.is_fragment:
@@ -38,7 +38,7 @@ async def show_cluster(
     can_manage = viewer.may(Permission.ADMINISTER)
     async with store.read() as session:
         cluster = await service.get(session, slug)
-        load = (await runs.loads(session)).get(cluster.id, runs.ClusterLoad())
+        load = (await queue.loads(session)).get(cluster.id, queue.ClusterLoad())
         workers = await service.list_workers(session)
         check = await registry.newest_check(session, cluster) if can_manage else None
     context = ClusterPage(

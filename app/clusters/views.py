@@ -14,7 +14,7 @@ from app.clusters.contexts import (
 from app.clusters.registration import Wish
 from app.models import Cluster, ClusterCheck, ClusterKind, CredentialKind
 from app.ray.address import EXAMPLES
-from app.runs.service import ClusterLoad
+from app.runs.queue import ClusterLoad
 from app.web.cluster_line import cluster_line
 from app.web.forms import FormField, control_id, group_problems
 

@@ -28,6 +28,8 @@ UTF8 = 0x800
 _ENCRYPTED = 0x41
 _LOCAL = struct.Struct("<4s5H3L2H")
 _PIECE = 1 << 20
+_PACK = "pack it with `zip -r code.zip .` in the folder of your code"
+_LEAVE_OUT = "leave data, checkpoints, environments and .git out of it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ def inspect(file: BinaryIO) -> Contents:
     except UnicodeDecodeError:
         raise refused("name", "a name in the zip is not UTF-8: pack with a newer program") from None
     except (zipfile.BadZipFile, struct.error, ValueError, NotImplementedError, OSError):
-        raise refused("zip", "this is no zip that can be read: it is damaged") from None
+        raise refused("zip", "this zip is damaged and cannot be read: pack it again") from None
     _check_entries(infos, names)
     room = _room(infos, start)
     for info, name in zip(infos, names, strict=True):
@@ -71,40 +73,50 @@ def name_of(info: zipfile.ZipInfo) -> str:
 
 
 def refused(rule: str, message: str) -> Invalid:
-    return Invalid(message, [Problem(FIELD, rule, message)])
+    """`message` says what is wrong, and after a colon what to do."""
+    said = f"{message}; nothing was stored"
+    return Invalid(said, [Problem(FIELD, rule, said)])
 
 
 def _check_size(file: BinaryIO) -> None:
     size = file.seek(0, 2)
     if size > MAX_BYTES:
-        raise refused("size", f"the zip has {size:,} bytes; at most {MAX_BYTES:,} are taken")
+        raise refused(
+            "size", f"the zip has {size:,} bytes, at most {MAX_BYTES:,} are taken: {_LEAVE_OUT}"
+        )
     end = read_end_record(file)
     if end is None:
-        raise refused("zip", "this is no zip: it has no directory at its end")
+        raise refused("zip", f"this is no zip, or only its beginning: {_PACK}")
     if end.is_zip64:
         raise refused("zip", "this is a zip64, made for larger files: pack it as an ordinary zip")
     if end.entry_count > MAX_ENTRIES or end.directory_bytes > _DIRECTORY_BYTES:
-        raise refused("entries", f"the zip has more than {MAX_ENTRIES:,} files")
+        raise refused("entries", f"the zip has more than {MAX_ENTRIES:,} files: {_LEAVE_OUT}")
 
 
 def _check_entries(infos: Sequence[zipfile.ZipInfo], names: Sequence[str]) -> None:
     if len(infos) > MAX_ENTRIES:
-        raise refused("entries", f"the zip has more than {MAX_ENTRIES:,} files")
+        raise refused("entries", f"the zip has more than {MAX_ENTRIES:,} files: {_LEAVE_OUT}")
     if all(info.is_dir() for info in infos):
-        raise refused("empty", "the zip has no file in it")
+        raise refused("empty", f"the zip has no file in it: {_PACK}")
     for info, name in zip(infos, names, strict=True):
         problem = path_problem(name) or _kind_problem(info)
         if problem is not None:
             raise refused("entry", f"{shown(name)} {problem}")
     twice = find_twice(names)
     if twice is not None:
-        raise refused("duplicate", f"{shown(twice)} is in the zip twice")
+        raise refused("duplicate", f"{shown(twice)} is in the zip twice: {_PACK}")
     unpacked, packed = sum(i.file_size for i in infos), sum(i.compress_size for i in infos)
     if unpacked > MAX_UNPACKED_BYTES:
-        message = f"it unpacks to {unpacked:,} bytes; at most {MAX_UNPACKED_BYTES:,} are taken"
+        message = (
+            f"it unpacks to {unpacked:,} bytes, at most {MAX_UNPACKED_BYTES:,} are taken: "
+            f"{_LEAVE_OUT}"
+        )
         raise refused("unpacked_size", message)
     if unpacked > max(_HARMLESS_BYTES, MAX_RATIO * packed):
-        message = f"it unpacks to more than {MAX_RATIO} times its size, as only a zip bomb does"
+        message = (
+            f"it unpacks to more than {MAX_RATIO} times its size, as a zip bomb does: leave files "
+            "that are nearly all zeros out, and make them when the job runs"
+        )
         raise refused("ratio", message)
 
 
@@ -113,13 +125,13 @@ def _kind_problem(info: zipfile.ZipInfo) -> str | None:
     if kind == stat.S_IFLNK:
         return "is a symbolic link: put the file itself in its place"
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-        return "is a device, a pipe or a socket, and no file"
+        return "is a device, a pipe or a socket, and no file: leave it out"
     if info.flag_bits & _ENCRYPTED:
         return "is encrypted: pack without a password"
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         return "is compressed in a way that is not taken: pack with deflate, as zip does"
     if info.is_dir() and info.file_size:
-        return "is a folder and has bytes of its own"
+        return "is a folder and has bytes of its own: pack the folder again"
     return None
 
 
@@ -131,7 +143,7 @@ def _room(infos: Sequence[zipfile.ZipInfo], end: int) -> dict[int, int]:
     starts = sorted(info.header_offset for info in infos)
     room = dict(zip(starts, [*starts[1:], end], strict=True))
     if len(room) < len(starts) or starts[0] < 0 or starts[-1] > end:
-        raise refused("overlap", "files in the zip overlap, as only in a zip bomb")
+        raise refused("overlap", f"files in the zip overlap, as only in a zip bomb: {_PACK}")
     return room
 
 
@@ -142,9 +154,11 @@ def _check_data(file: BinaryIO, info: zipfile.ZipInfo, name: str, *, end: int) -
         raise _damaged(name)
     *_, name_length, extra_length = _LOCAL.unpack(header)
     if file.read(name_length) != name.encode():
-        raise refused("entry", f"{shown(name)} has another name in its own header")
+        raise refused("entry", f"{shown(name)} has another name in its own header: {_PACK}")
     if file.seek(extra_length, 1) + info.compress_size > end:
-        raise refused("overlap", f"{shown(name)} overlaps another file, as only in a zip bomb")
+        raise refused(
+            "overlap", f"{shown(name)} overlaps another file, as only in a zip bomb: {_PACK}"
+        )
     size = checksum = 0
     for piece in _unpacked(file, info, name):
         size += len(piece)
@@ -180,4 +194,4 @@ def _unpacked(file: BinaryIO, info: zipfile.ZipInfo, name: str) -> Iterator[byte
 
 
 def _damaged(name: str) -> Invalid:
-    return refused("damaged", f"{shown(name)} is damaged, or larger than the zip says")
+    return refused("damaged", f"{shown(name)} is damaged, or larger than the zip says: {_PACK}")

@@ -1,6 +1,7 @@
 """Which files stay behind, by patterns as in `.gitignore`. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 
 from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore import GitIgnorePatternError
@@ -14,3 +15,19 @@ def patterns(lines: Iterable[str]) -> GitIgnoreSpec:
         return GitIgnoreSpec.from_lines(lines)
     except (GitIgnorePatternError, ValueError) as error:
         raise Invalid(f"{error}") from None
+
+
+def matcher(lines: Iterable[str]) -> Callable[[str], bool]:
+    """Whether a path of a file stays behind, or lies in a folder that does.
+
+    A folder ends with `/`. As for git, no later pattern takes a file back from such a folder.
+    Raises `Invalid` for a line that is no pattern.
+    """
+    spec = patterns(lines)
+
+    @cache
+    def is_left_out(path: str) -> bool:
+        parent, _, _ = path.removesuffix("/").rpartition("/")
+        return (bool(parent) and is_left_out(f"{parent}/")) or spec.match_file(path)
+
+    return is_left_out

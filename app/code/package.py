@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import BinaryIO
 
 from app.code.archive import UTF8, name_of
-from app.code.ignore import patterns
+from app.code.ignore import matcher
 from app.errors import Conflict
 
 # The time of a file in a zip cannot be earlier, and must not differ from run to run.
@@ -31,13 +31,11 @@ def build(file: BinaryIO, files: Mapping[str, str], excludes: Sequence[str]) -> 
 
     Raises `Conflict` if a file of the job is in the zip, too, `Invalid` for a wrong pattern.
     """
-    left_out = patterns(excludes)
+    is_left_out = matcher(excludes)
     with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as package:
         for info in package.filelist:
             _say_utf8(file, info)
-        package.filelist = [
-            info for info in package.filelist if not left_out.match_file(info.filename)
-        ]
+        package.filelist = [info for info in package.filelist if not is_left_out(info.filename)]
         package.NameToInfo = {info.filename: info for info in package.filelist}
         clashes = clashing((info.filename for info in package.filelist), files)
         if clashes:

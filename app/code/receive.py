@@ -40,8 +40,8 @@ async def received(pieces: AsyncIterable[bytes], folder: Path) -> AsyncIterator[
             size += len(batch)
             if size > MAX_BYTES:
                 raise TooLarge(
-                    f"the zip has more than {MAX_BYTES:,} bytes; nothing was stored; leave data "
-                    "and checkpoints out of it"
+                    f"the zip has more than {MAX_BYTES:,} bytes: leave data, checkpoints, "
+                    "environments and .git out of it; nothing was stored"
                 )
             try:
                 await asyncio.to_thread(_keep, file, batch, digest)

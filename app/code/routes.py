@@ -9,10 +9,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from app.access.limits import RequestLimit
 from app.access.permissions import Permission
 from app.code import service, views
-from app.code.archive import FIELD, MAX_BYTES, refused
+from app.code.archive import FIELD, MAX_BYTES
 from app.code.receive import received
 from app.db import Database
-from app.errors import Conflict, Invalid, NotFound, SkydeckError, TooLarge
+from app.errors import Conflict, Invalid, NotFound, Problem, SkydeckError, TooLarge
 from app.models import CodeUpload
 from app.projects import service as projects
 from app.web.deps import Config, ProjectReader, ProjectWriter, Store, Viewer
@@ -55,7 +55,7 @@ async def upload(
         try:
             file = form.get(FIELD)
             if not isinstance(file, UploadFile) or not file.filename:
-                raise refused("required", "choose a zip first")
+                raise Invalid("choose a zip first", [Problem(FIELD, "required", "choose a zip")])
             async with received(_pieces(file), settings.home) as given:
                 stored = await service.add(
                     store, project.id, given, name=file.filename, actor=viewer.principal.actor

@@ -126,6 +126,24 @@ async def read_into(database: Database, upload: CodeUpload, file: BinaryIO) -> N
     await store.read(database, upload, file)
 
 
+async def pack(
+    database: Database,
+    upload: CodeUpload | None,
+    file: BinaryIO,
+    *,
+    files: Mapping[str, str],
+    excludes: Sequence[str],
+) -> None:
+    """Makes a job's package of an empty file: the job's own files over the uploaded zip.
+
+    Raises `Conflict` unless the zip is whole, or if it has one of the files, too; `Invalid` for a
+    wrong pattern; OSError.
+    """
+    if upload is not None:
+        await read_into(database, upload, file)
+    await asyncio.to_thread(package.build, file, files, excludes)
+
+
 async def forget_unused(session: AsyncSession, now: datetime) -> None:
     """Deletes uploads that were never completed, and those that no config names for some days."""
     lost = await repository.list_unfinished(

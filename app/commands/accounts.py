@@ -4,7 +4,8 @@ import getpass
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 
-from app.commands.local import host_actor, in_database, service_url
+from app.commands.connection import service_url
+from app.commands.local import host_actor, in_database
 from app.db import WriteSession
 from app.errors import Invalid, SkydeckError
 from app.models import User

@@ -118,6 +118,9 @@ def _read(client: "Client", file: str) -> tuple[str, dict[str, Any]]:
     found = client.import_config(_read_text(file))
     for each in found["unresolved"]:
         sys.stderr.write(f"not understood: {_remark(each)}\n")
+    if found["unresolved"] and not found["config"]:
+        # The recipe's own values would be judged instead.
+        raise SkydeckError(f"nothing in {file} was understood as a config")
     return found["recipe"], found["config"]
 
 

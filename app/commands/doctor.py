@@ -12,8 +12,8 @@ import httpx
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.clusters import service as clusters
+from app.commands.connection import service_url
 from app.commands.database import require_database, require_secret_keys
-from app.commands.local import service_url
 from app.db import Database
 from app.errors import NotFound, StartError
 from app.ray.head_state import HeadPhase, read_head_state

@@ -59,17 +59,49 @@ def save(
     context: typer.Context,
     experiment_id: ExperimentId,
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A JSON or TOML file with recipe and config.")
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="A YAML file of the config, whose comments are kept, or a JSON or TOML file with "
+            "recipe and config.",
+        ),
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Make the next version of an experiment's config, and print its number."""
-    from app.commands.plans import read_plan
+    """Make the next config version and print its number."""
+    from app.commands.plans import read_plan, read_yaml
 
-    plan = read_plan(file, [])
+    config, yaml = None, read_yaml(file)
+    if yaml is None:
+        config = read_plan(file, []).config
     with client_of(context) as client:
-        made = client.create_version(experiment_id, plan.config)
+        made = client.create_version(experiment_id, config, yaml=yaml)
     _say(_text(made) if as_json else str(made["version"]))
+
+
+@app.command("config")
+def show_config(
+    context: typer.Context,
+    experiment_id: ExperimentId,
+    version: Annotated[
+        int | None, typer.Argument(metavar="[VERSION]", min=1, help="By default the newest.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print a version's config as it was typed.
+
+    With its comments; all values as YAML where it was not typed as a text. What is printed can be
+    changed and given to `skydeck experiment save`.
+    """
+    with client_of(context) as client:
+        number = version or client.get_experiment(experiment_id)["version"] or 1
+        found = client.get_version(experiment_id, number)
+    if as_json:
+        _say(_text(found))
+        return
+    # JSON is YAML; one value a line can be read and changed.
+    lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in found["config"].items()]
+    sys.stdout.write(found["yaml"] or "\n".join([f"recipe: {found['recipe']}", *lines]) + "\n")
 
 
 @app.command()

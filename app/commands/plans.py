@@ -36,6 +36,19 @@ def read_plan(source: str, assignments: Sequence[str]) -> Plan:
     return Plan(**{"name": given["recipe"]} | given, config=config)
 
 
+def read_yaml(source: str) -> str | None:
+    """The text of a YAML file; None for a file of another kind. Raises `SkydeckError`."""
+    path = Path(source)
+    if path.suffix not in (".yaml", ".yml"):
+        return None
+    try:
+        return path.read_text()
+    except OSError as error:
+        raise SkydeckError(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise SkydeckError(f"{path} is no text in UTF-8") from None
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text()

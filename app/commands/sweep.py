@@ -32,6 +32,9 @@ SpaceFile = Annotated[
 Version = Annotated[
     int | None, typer.Option(min=1, help="Version that is varied; by default the newest.")
 ]
+Cluster = Annotated[
+    str | None, typer.Option(help="Cluster that all runs go to; by default the embedded one.")
+]
 Exclude = Annotated[
     list[int] | None, typer.Option(help="Number of a config to leave out; may be repeated.")
 ]
@@ -51,14 +54,17 @@ def preview(
     space: SpaceFile = None,
     version: Version = None,
     exclude: Exclude = None,
+    cluster: Cluster = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print each config of a sweep with its errors. Exit 1 if it could not be made so."""
+    """Print each config of a sweep with its GPUs and errors. Exit 1 if it could not be made so."""
     from app.commands.tables import plan_text
 
     wanted = _space(grid or (), space)
     with client_of(context) as client:
-        seen = client.preview_sweep(experiment_id, wanted, version=version, exclude=exclude or ())
+        seen = client.preview_sweep(
+            experiment_id, wanted, version=version, exclude=exclude or (), cluster=cluster
+        )
     _say(_text(seen) if as_json else plan_text(seen))
     raise typer.Exit(0 if seen["ok"] else 1)
 
@@ -73,10 +79,12 @@ def create(
     exclude: Exclude = None,
     name: Annotated[str | None, typer.Option(help="Name of the sweep.")] = None,
     max_running: Annotated[int, typer.Option(min=1, help="Runs under way at a time.")] = 4,
-    cluster: Annotated[str | None, typer.Option(help="Cluster to run on.")] = None,
+    cluster: Cluster = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a sweep, queue a run for each config, and print the sweep's id."""
+    from app.commands.tables import few_drawn
+
     wanted = _space(grid or (), space)
     with client_of(context) as client:
         made = client.create_sweep(
@@ -89,6 +97,8 @@ def create(
             cluster=cluster,
         )
     _say(_text(made) if as_json else made["id"])
+    if few := few_drawn(wanted.get("count", 0), made["run_count"] + len(set(exclude or ()))):
+        sys.stderr.write(few + "\n")
 
 
 @app.command("list")
@@ -131,7 +141,7 @@ def _space(axes: Sequence[str], file: Path | None) -> dict[str, Any]:
     if bool(axes) == (file is not None):
         raise typer.BadParameter("give either --grid, once for each key, or --space")
     if file is None:
-        return {"kind": "grid", "keys": dict(_axis(text) for text in axes)}
+        return {"kind": "grid", "keys": _axes(axes)}
     try:
         found = json.loads(file.read_text())
     except OSError as error:
@@ -140,6 +150,18 @@ def _space(axes: Sequence[str], file: Path | None) -> dict[str, Any]:
         raise SkydeckError(f"{file} is no JSON: {error}") from None
     if not isinstance(found, dict):
         raise SkydeckError(f"{file} holds no object")
+    return found
+
+
+def _axes(texts: Sequence[str]) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for text in texts:
+        key, values = _axis(text)
+        if key in found:
+            raise SkydeckError(
+                f"--grid {key} is given twice: put all its values behind one of them"
+            )
+        found[key] = values
     return found
 
 

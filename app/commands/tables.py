@@ -114,13 +114,25 @@ def plan_text(plan: dict[str, Any]) -> str:
         (
             str(run["number"]),
             "left out" if run["is_excluded"] else "ok" if run["ok"] else "error",
+            "-" if run["gpus"] is None else str(run["gpus"]),
             run["name"],
         )
         for run in plan["items"]
     ]
     wrong = [f"error: {each['message']}" for each in plan["errors"]]
     total = f"{plan['total']} configs, {plan['run_count']} runs would be made"
-    return "\n".join([total, _table([("NO", "CHECK", "NAME"), *rows]), *wrong])
+    gpus = "unknown" if plan["cluster_gpus"] is None else plan["cluster_gpus"]
+    total += f"; GPUs of cluster {plan['cluster']}: {gpus}"
+    few = few_drawn(plan["wanted"], plan["total"])
+    told = [total, few] if few else [total]
+    return "\n".join([*told, _table([("NO", "CHECK", "GPUS", "NAME"), *rows]), *wrong])
+
+
+def few_drawn(wanted: int, total: int) -> str:
+    """What is said where a random sweep has fewer configs than were asked for; else nothing."""
+    if wanted <= total:
+        return ""
+    return f"only {total} different configs can be drawn, not {wanted}"
 
 
 def users_table(users: Sequence[User]) -> str:

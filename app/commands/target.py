@@ -18,7 +18,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the API's answer as 
 
 def client_of(context: typer.Context) -> "Client":
     """The client for the address and the token that the command's callback stored."""
-    from app.commands.local import connect
+    from app.commands.connection import connect
 
     url, token = context.obj
     return connect(url, token)

@@ -105,6 +105,8 @@ class CheckPanel:
     cluster_name: str
     cluster_gpus: int | None
     is_too_large: bool
+    is_refused: bool
+    """The cluster does not run such configs, whatever their size."""
     needs: str
     expected: str
     """How long such a run takes, in words; empty where nobody knows."""
@@ -171,8 +173,14 @@ class EditorPage:
     others_open: bool = False
     yaml: str = ""
     yaml_problem: str = ""
+    longest_yaml: int = 0
+    """Characters of a YAML text that is read."""
     changes: list[ChangeRow] = field(default_factory=list)
     previous_changes: list[ChangeRow] = field(default_factory=list)
+    previous_name: str = ""
+    is_newest: bool = True
+    against: FormField | None = None
+    """The version that `previous_changes` are from, where there are several to choose from."""
     differences: list[DifferenceRow] = field(default_factory=list)
     follows: str = ""
     files: list[PackageFile] = field(default_factory=list)

@@ -10,18 +10,21 @@ from typing import Any
 
 from starlette.datastructures import FormData
 
+from app.errors import NotFound
 from app.recipes import service as recipes
-from app.recipes.model import Finding, Recipe
+from app.recipes.model import FieldType, Finding, Recipe
 from app.recipes.service import Document, UnreadableError
 from app.web.forms import as_text, typed_values
+from app.web.once import FIELD as FORM_KEY
 
 RECIPE, PROJECT, EXPERIMENT, NAME, CLUSTER = "recipe", "project", "experiment", "name", "cluster"
-NAMING = (PROJECT, EXPERIMENT, NAME, CLUSTER)
+OF, AGAINST = "of", "against"
+NAMING = (PROJECT, EXPERIMENT, NAME, CLUSTER, OF, AGAINST)
 VIEW, YAML = "view", "yaml"
 DO, SET = "do", "set"
 OTHER_KEY, OTHER_VALUE = "other_key", "other_value"
 YAML_VIEW = "yaml"
-_OWN = frozenset({RECIPE, *NAMING, VIEW, YAML, DO, SET, OTHER_KEY, OTHER_VALUE})
+_OWN = frozenset({RECIPE, *NAMING, VIEW, YAML, DO, SET, OTHER_KEY, OTHER_VALUE, FORM_KEY})
 
 Row = tuple[str, str]
 
@@ -30,7 +33,9 @@ Row = tuple[str, str]
 class Draft:
     """`texts` by field of the form, `others` (key, value) beyond it, `naming` by `NAMING`.
 
-    `fault` is why `yaml` cannot be read; the config is then the one before it.
+    `fault` is why `yaml` cannot be read; the config is then the one before it. `naming[OF]` is the
+    id of the experiment that the config came from: names may repeat. `naming[AGAINST]` is the
+    version that the changes are shown against.
     """
 
     recipe: Recipe
@@ -45,7 +50,20 @@ class Draft:
     def config(self) -> dict[str, Any]:
         """As typed; a text that is no value stays for `recipes.validate`."""
         rows = {key.strip(): value for key, value in self.others if key.strip() or value.strip()}
-        return recipes.read_texts(self.recipe, {**rows, **self.texts})
+        found = recipes.read_texts(self.recipe, {**rows, **self.texts})
+        return found | {key: value for key, value in self._odd_values() if found[key] != value}
+
+    def _odd_values(self) -> list[tuple[str, Any]]:
+        """Values of the YAML text that no text of its field means: null or `on` for a number."""
+        fields, typed = self.recipe.fields(), self.document.values if self.document else {}
+        return [
+            (key, value)
+            for key, value in typed.items()
+            if key in fields
+            and fields[key].type is not FieldType.TEXT
+            and (value is None or isinstance(value, bool))
+            and self.texts.get(key) == as_text(value)
+        ]
 
     def findings(self) -> list[Finding]:
         """What is wrong with the typing itself."""
@@ -73,7 +91,10 @@ class Draft:
     def with_values(self, values: Mapping[str, Any]) -> "Draft":
         """The same draft with some values set, as a fix does it."""
         changed = self.of_config({**self.config, **values})
-        return changed.with_yaml() if self.yaml else changed
+        if not self.yaml:
+            return changed
+        written = changed.with_yaml()
+        return written if written.fault is None or self.document is not None else changed
 
     def with_yaml(self) -> "Draft":
         """The same draft with a YAML text that means its config; comments stay."""
@@ -82,7 +103,19 @@ class Draft:
         values = {**self.recipe.defaults(), **self.config}
         text = self.yaml or recipes.write_document(self.recipe, values)
         text = recipes.change_document(self.recipe, text, values)
-        return replace(self, yaml=text, document=recipes.read_document(self.recipe, text))
+        try:
+            return replace(self, yaml=text, document=recipes.read_document(self.recipe, text))
+        except UnreadableError as error:
+            # More than is read: it stays as typed, and the YAML view says so.
+            return replace(self, yaml=text, fault=error)
+
+    def typed_yaml(self) -> str | None:
+        """The text to keep beside the values; None where nobody wrote anything of it."""
+        if not self.yaml or self.fault is not None:
+            return None
+        values = {**self.recipe.defaults(), **self.config}
+        text = self.with_yaml().yaml
+        return None if text == recipes.write_document(self.recipe, values) else text
 
     def of_recipe(self, recipe: Recipe) -> "Draft":
         """Another recipe: what was typed stays where it has the key and was not just a default."""
@@ -128,17 +161,24 @@ def read_form(form: FormData) -> Draft:
 def read_yaml(draft: Draft) -> Draft:
     """The draft whose config is that of its YAML text, or that says why there is none.
 
-    A text that names another recipe changes to that one. Raises `NotFound` if there is none such.
+    A text that names another recipe changes to that one; one that there is not is a fault.
     """
     try:
         document = recipes.read_document(draft.recipe, draft.yaml)
         if document.recipe not in (None, draft.recipe.name):
-            recipe = recipes.get(document.recipe or "")
+            recipe = _named(document)
             draft = replace(draft, recipe=recipe)
             document = recipes.read_document(recipe, draft.yaml)
     except UnreadableError as error:
         return replace(draft, fault=error)
     return replace(draft.of_config(document.values), document=document)
+
+
+def _named(document: Document) -> Recipe:
+    try:
+        return recipes.get(document.recipe or "")
+    except NotFound as error:
+        raise UnreadableError(error.message, document.recipe_mark) from None
 
 
 def _rows(form: FormData, recipe: Recipe, typed: Mapping[str, str]) -> tuple[Row, ...]:

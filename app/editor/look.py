@@ -9,16 +9,18 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.access.permissions import Permission
 from app.clusters import service as clusters
-from app.editor.draft import CLUSTER, EXPERIMENT, PROJECT, YAML, Draft
+from app.editor import launching
+from app.editor.draft import AGAINST, CLUSTER, PROJECT, YAML, Draft
 from app.errors import Invalid, NotFound
 from app.experiments import service as experiments
-from app.models import Cluster, ClusterKind, Config, Run, RunStatus
+from app.models import Cluster, ClusterKind, Config, Experiment, Run, RunStatus
 from app.projects import service as projects
 from app.recipes import service as recipes
 from app.recipes.diff import Change
 from app.recipes.model import Finding, Findings, Recipe
-from app.runs import policy
+from app.runs import policy, queue
 from app.runs import service as runs
+from app.runs.path_users import list_path_users
 from app.secrets import service as secrets
 from app.web.cluster_line import ClusterLine, cluster_line
 from app.web.deps import Viewer
@@ -29,23 +31,29 @@ _HISTORY = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Previous:
-    """The newest version of the experiment that the draft names."""
+    """The newest version of the experiment that the draft names.
+
+    `against` is the version that the changes are shown against, and `since` what they are then.
+    """
 
     name: str
     slug: str
     version: int
     changes: Sequence[Change]
+    against: int
+    since: Sequence[Change]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """`values` are the full ones, None while they have errors. `gpus` as `recipes.gpus_by_part`.
+    """`config` as typed, `values` and `gpus` as in `recipes.Examined`.
 
-    `cluster_gpus` by node; None while nobody has seen the cluster's nodes, or it has none to give.
+    `cluster_gpus` by node; None while nobody has seen the cluster's nodes.
     `like` are finished runs of the same recipe.
     """
 
     findings: Findings
+    config: Mapping[str, Any]
     values: dict[str, Any] | None
     gpus: dict[str, int] | None
     clusters: Sequence[Cluster]
@@ -66,18 +74,20 @@ async def look(session: AsyncSession, viewer: Viewer, draft: Draft) -> tuple[Dra
     cluster = _chosen(offered, draft)
     gpus = clusters.gpus_by_node(cluster)
     config = masked.config
-    own = _of_config(masked, config, told)
-    findings = _on_cluster(own, masked, config, cluster, gpus)
-    values = recipes.complete(draft.recipe, config) if own.ok else None
-    loads = await runs.loads(session)
+    others = await list_path_users(
+        session, draft.recipe, config, cluster, projects=viewer.principal.projects(Permission.READ)
+    )
+    found = _examined(masked, config, told, policy.place_on(cluster, others))
+    loads = await queue.loads(session)
     return masked, Look(
-        findings=findings,
-        values=values,
-        gpus=None if draft.fault else recipes.gpus_by_part(draft.recipe, config),
+        findings=_with_barriers(found.findings, masked, config, cluster),
+        config=config,
+        values=found.values,
+        gpus=found.gpus,
         clusters=offered,
         cluster=cluster,
-        cluster_gpus=gpus if gpus and cluster.kind is not ClusterKind.EMBEDDED else None,
-        line=cluster_line(cluster, loads.get(cluster.id, runs.ClusterLoad())),
+        cluster_gpus=(0,) if cluster.kind is ClusterKind.EMBEDDED else gpus or None,
+        line=cluster_line(cluster, loads.get(cluster.id, queue.ClusterLoad())),
         changes=recipes.diff((draft.recipe, {}), (draft.recipe, config)),
         previous=await _previous(session, viewer, masked, config),
         like=await _like(session, viewer, draft.recipe),
@@ -97,38 +107,34 @@ def project_slug(viewer: Viewer, draft: Draft) -> str:
     return draft.naming.get(PROJECT) or usual
 
 
-def _of_config(draft: Draft, config: Mapping[str, Any], told: list[Finding]) -> Findings:
-    """What is wrong wherever it is to run."""
+def _examined(
+    draft: Draft, config: Mapping[str, Any], told: Sequence[Finding], place: recipes.Place
+) -> recipes.Examined:
+    """What is wrong with the config, and with the typing of it."""
     if draft.fault is not None:
         fault = Finding(rule="yaml", fields=(YAML,), message=str(draft.fault))
-        return Findings(errors=(fault, *told))
-    found = recipes.validate(draft.recipe, config)
-    return replace(found, errors=(*told, *draft.findings(), *found.errors))
+        refusal = recipes.embedded_refusal(draft.recipe) if place.is_embedded else None
+        refused = (refusal,) if refusal else ()
+        return recipes.Examined(findings=Findings(errors=(fault, *told, *refused)))
+    found = recipes.examine(draft.recipe, config, place)
+    typing = (*told, *draft.findings())
+    if not typing:
+        return found
+    errors = (*typing, *found.findings.errors)
+    return replace(found, findings=replace(found.findings, errors=errors), values=None)
 
 
-def _on_cluster(
-    own: Findings,
-    draft: Draft,
-    config: Mapping[str, Any],
-    cluster: Cluster,
-    gpus: tuple[int, ...],
+def _with_barriers(
+    found: Findings, draft: Draft, config: Mapping[str, Any], cluster: Cluster
 ) -> Findings:
-    """With what the cluster does not have, or does not allow."""
-    refusal = None
-    if cluster.kind is ClusterKind.EMBEDDED:
-        refusal = recipes.embedded_refusal(draft.recipe)
-    elif gpus and own.ok:
-        resources = recipes.ClusterResources(name=cluster.name, gpus_by_node=gpus)
-        own = recipes.validate(draft.recipe, config, cluster=resources)
-    errors = ([refusal] if refusal else []) + list(own.errors)
-    said = {each.fields for each in errors}
-    barriers = policy.barriers(cluster, draft.recipe.name, config)
-    errors += [
+    """With what the cluster does not allow, where nothing is said of the same field yet."""
+    said = {each.fields for each in found.errors}
+    barriers = tuple(
         Finding(rule=each.rule, fields=(each.field,), message=each.message, fix=each.fix)
-        for each in barriers
+        for each in policy.barriers(cluster, draft.recipe.name, config)
         if (each.field,) not in said
-    ]
-    return replace(own, errors=tuple(errors))
+    )
+    return replace(found, errors=found.errors + barriers)
 
 
 async def _secret_findings(session: AsyncSession, viewer: Viewer, draft: Draft) -> list[Finding]:
@@ -154,32 +160,44 @@ def _chosen(offered: Sequence[Cluster], draft: Draft) -> Cluster:
     typed = draft.naming.get(CLUSTER, "")
     if typed in by_slug:
         return by_slug[typed]
-    refused = recipes.embedded_refusal(draft.recipe) is not None
-    others = [each for each in offered if each.kind is not ClusterKind.EMBEDDED]
-    own = [each for each in offered if each.kind is ClusterKind.EMBEDDED]
-    return ((others + own) if refused else (own + others))[0]
+    return policy.first_that_runs(offered, draft.recipe)
 
 
 async def _previous(
     session: AsyncSession, viewer: Viewer, draft: Draft, config: Mapping[str, Any]
 ) -> Previous | None:
-    name = draft.naming.get(EXPERIMENT, "").strip() or draft.recipe.name
     try:
         project = await projects.get(session, project_slug(viewer, draft))
         if not viewer.may(Permission.READ, project.id):
             return None
-        experiment = await experiments.find_by_name(session, project, name)
+        experiment = await launching.find(session, project, draft)
     except (NotFound, Invalid):
         return None
     newest = await experiments.newest_config(session, experiment) if experiment else None
     if experiment is None or newest is None or newest.version is None:
         return None
+    chosen = await _chosen_version(session, experiment, newest, draft)
     return Previous(
         name=experiment.name,
         slug=experiment.slug,
         version=newest.version,
         changes=_since(newest, draft.recipe, config),
+        against=chosen.version or newest.version,
+        since=_since(chosen, draft.recipe, config),
     )
+
+
+async def _chosen_version(
+    session: AsyncSession, experiment: Experiment, newest: Config, draft: Draft
+) -> Config:
+    """The version that the draft is compared with: the newest for what is none of them."""
+    wanted = recipes.find_whole_number(draft.naming.get(AGAINST, ""))
+    if wanted is None or not 1 <= wanted < (newest.version or 0):
+        return newest
+    try:
+        return await experiments.get_version(session, experiment, wanted)
+    except NotFound:
+        return newest
 
 
 def _since(newest: Config, recipe: Recipe, config: Mapping[str, Any]) -> Sequence[Change]:

@@ -8,7 +8,6 @@ from app.editor.contexts import CheckPanel, Found, FoundPlace, GpuPart, OtherRow
 from app.editor.draft import CLUSTER, EXPERIMENT, NAME, PROJECT, YAML, YAML_VIEW, Draft
 from app.editor.look import STEPS, Look
 from app.editor.words import hint
-from app.models import Run
 from app.recipes import service as recipes
 from app.recipes.model import Finding, Recipe
 from app.web.filters import duration, sentence
@@ -39,8 +38,9 @@ def panel_of(draft: Draft, look: Look, view: str) -> CheckPanel:
         cluster_name=look.cluster.name,
         cluster_gpus=most,
         is_too_large=total is not None and most is not None and total > most,
+        is_refused=any(CLUSTER in each.fields for each in found.errors),
         needs=draft.recipe.needs,
-        expected=_expected(draft, look.like),
+        expected=_expected(draft.recipe, look),
         changed_keys=[
             control_id(each.key) for each in look.changes if each.key in draft.recipe.fields()
         ],
@@ -122,11 +122,10 @@ def _hint(recipe: Recipe, key: str) -> str:
     return hint(known) if known else ""
 
 
-def _expected(draft: Draft, like: Sequence[Run]) -> str:
+def _expected(recipe: Recipe, look: Look) -> str:
     """Steps times the median pace of finished runs of this recipe; empty where there are none."""
-    paces = [run.seconds_per_step for run in like if run.seconds_per_step]
-    values: Mapping[str, object] = {**draft.recipe.defaults(), **draft.config}
-    steps = values.get(STEPS)
+    paces = [run.seconds_per_step for run in look.like if run.seconds_per_step]
+    steps = look.config.get(STEPS, recipe.defaults().get(STEPS))
     if not paces or not isinstance(steps, int):
         return ""
     return f"about {duration(steps * median(paces))}"

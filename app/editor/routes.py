@@ -12,20 +12,33 @@ from app.access.permissions import Permission
 from app.db import Database, ReadSession
 from app.editor import launching
 from app.editor.contexts import KeyOption, KeysPart
-from app.editor.draft import CLUSTER, DO, EXPERIMENT, NAME, PROJECT, SET, VIEW, Draft, read_form
+from app.editor.draft import (
+    AGAINST,
+    CLUSTER,
+    DO,
+    EXPERIMENT,
+    NAME,
+    OF,
+    PROJECT,
+    SET,
+    VIEW,
+    Draft,
+    read_form,
+)
 from app.editor.look import look, readable
 from app.editor.panel import panel_of
 from app.editor.views import View, editor_page
 from app.editor.words import hint
-from app.errors import Invalid, NotFound
+from app.errors import Conflict, Invalid, NotFound
 from app.experiments import service as experiments
-from app.models import Config
+from app.models import Config, Experiment
 from app.recipes import service as recipes
 from app.runs import service as runs
 from app.secrets import service as secrets
 from app.web.deps import Store, Viewer, Writer
 from app.web.filters import sentence
 from app.web.flash import flash
+from app.web.once import form_digest, make_once
 from app.web.templating import fragment, page
 
 router = APIRouter()
@@ -52,16 +65,22 @@ async def show(
     recipe: str = "",
     project: str = "",
     source: Annotated[str, Query(alias="from")] = "",
+    version: Annotated[int | None, Query(ge=1, lt=2**31)] = None,
+    against: Annotated[int | None, Query(ge=1, lt=2**31)] = None,
 ) -> HTMLResponse:
-    """A recipe's own values, or the config of the run or experiment that `from` names."""
+    """A recipe's own values, or the config of the run or the experiment's version that `from` and
+    `version` name, the newest without a number, as it was typed. Changes are shown `against` a
+    version, the newest unless told otherwise."""
     view = View.of(request.url.path)
     async with store.read() as session:
         if source:
-            draft = await _source(session, viewer, source)
+            draft = await _source(session, viewer, source, version)
         else:
             draft = Draft(recipe=recipes.get(recipe) if recipe else recipes.list_all()[0])
         if project:
             draft = draft.named({PROJECT: project})
+        if against is not None:
+            draft = draft.named({AGAINST: str(against)})
         draft = draft.with_yaml() if view is View.YAML else draft
         draft, found = await look(session, viewer, draft)
     return page(request, "editor/page.html", editor_page(draft, found, viewer, view))
@@ -76,6 +95,7 @@ async def edit(request: Request, store: Store, viewer: Writer) -> Response:
     async with request.form() as form:
         draft = read_form(form)
         asked = {name: str(form.get(name, "")) for name in (DO, SET, VIEW)}
+        once = form_digest(form)
     view = View.of(request.url.path)
     if asked[SET]:
         draft = draft.with_values(_fix(asked[SET]))
@@ -87,7 +107,7 @@ async def edit(request: Request, store: Store, viewer: Writer) -> Response:
         return await _render(request, store, viewer, draft, view)
     if asked[DO] == CHECK:
         return await _render(request, store, viewer, draft, _came_from(asked), is_check=True)
-    return await _store(request, store, viewer, draft, asked)
+    return await _store(request, store, viewer, draft, asked, once)
 
 
 @router.post("/runs/new/check")
@@ -128,7 +148,12 @@ async def complete_key(
 
 
 async def _store(
-    request: Request, store: Database, viewer: Viewer, draft: Draft, asked: Mapping[str, str]
+    request: Request,
+    store: Database,
+    viewer: Viewer,
+    draft: Draft,
+    asked: Mapping[str, str],
+    once: str,
 ) -> Response:
     try:
         async with store.write() as session:
@@ -136,11 +161,17 @@ async def _store(
                 experiment, is_new = await launching.save(session, draft, viewer.principal)
                 target = f"/experiments/{experiment.slug}"
                 return flash(RedirectResponse(target, 303), "saved" if is_new else "saved-already")
-            run = await launching.launch(session, draft, viewer.principal)
-    except Invalid as error:
-        refusal = Refusal("saved" if asked[DO] == SAVE else "launched", _by_field(error))
+
+            async def make() -> str:
+                return (await launching.launch(session, draft, viewer.principal)).slug
+
+            slug, is_new = await make_once(session, viewer.principal, once, make)
+    except (Invalid, Conflict) as error:
+        why = _by_field(error) if isinstance(error, Invalid) else {"": sentence(error.message)}
+        refusal = Refusal("saved" if asked[DO] == SAVE else "launched", why)
         return await _render(request, store, viewer, draft, _came_from(asked), refusal=refusal)
-    return flash(RedirectResponse(f"/runs/{run.slug}", 303), "run-queued")
+    said = "run-queued" if is_new else "made-already"
+    return flash(RedirectResponse(f"/runs/{slug}", 303), said)
 
 
 async def _render(
@@ -167,14 +198,14 @@ async def _render(
     return page(request, "editor/page.html", context, status=status)
 
 
-async def _source(session: ReadSession, viewer: Viewer, slug: str) -> Draft:
-    """The config of a run or of an experiment's newest version. Raises `NotFound`."""
+async def _source(session: ReadSession, viewer: Viewer, slug: str, version: int | None) -> Draft:
+    """The config of a run or of an experiment's version. Raises `NotFound`."""
     reader = viewer.principal
     config: Config | None
     if slug.startswith("exp-"):
         experiment = await experiments.get(session, slug)
         reader.require(Permission.READ, experiment.project_id, what=f"experiment {slug}")
-        config = await experiments.newest_config(session, experiment)
+        config = await _version(session, experiment, version)
         naming = {PROJECT: experiment.project.slug, EXPERIMENT: experiment.name}
     else:
         run = await runs.get(session, slug)
@@ -183,10 +214,21 @@ async def _source(session: ReadSession, viewer: Viewer, slug: str) -> Draft:
         naming = {PROJECT: experiment.project.slug, EXPERIMENT: experiment.name, NAME: run.name}
         if run.cluster is not None:
             naming[CLUSTER] = run.cluster.slug
+    naming[OF] = experiment.slug
     known = {each.name: each for each in recipes.list_all()}
     if config is None or config.recipe not in known:
         return Draft(recipe=recipes.list_all()[0], naming=naming)
-    return Draft(recipe=known[config.recipe], naming=naming).of_config(config.values)
+    yaml = await experiments.find_yaml(session, config) or ""
+    draft = Draft(recipe=known[config.recipe], naming=naming, yaml=yaml)
+    return draft.of_config(config.values)
+
+
+async def _version(
+    session: ReadSession, experiment: Experiment, version: int | None
+) -> Config | None:
+    if version is None:
+        return await experiments.newest_config(session, experiment)
+    return await experiments.get_version(session, experiment, version)
 
 
 def _fix(text: str) -> dict[str, Any]:

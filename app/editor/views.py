@@ -14,9 +14,11 @@ from app.editor.contexts import (
     ViewTab,
 )
 from app.editor.draft import (
+    AGAINST,
     CLUSTER,
     EXPERIMENT,
     NAME,
+    OF,
     OTHER_KEY,
     OTHER_VALUE,
     PROJECT,
@@ -100,14 +102,33 @@ def editor_page(
         others_open=bool(draft.others),
         yaml=draft.yaml,
         yaml_problem=str(draft.fault) if draft.fault else "",
+        longest_yaml=recipes.LONGEST_DOCUMENT,
         changes=[change_row(recipe, each) for each in look.changes],
-        previous_changes=[change_row(recipe, each) for each in look.previous.changes]
+        previous_changes=[change_row(recipe, each) for each in look.previous.since]
         if look.previous
         else [],
+        previous_name=f"version {look.previous.against} of {look.previous.name}"
+        if look.previous
+        else "",
+        is_newest=look.previous is None or look.previous.against == look.previous.version,
+        against=_against(look),
         differences=_differences(recipe),
         follows=recipe.follows,
         files=_files(rendered.files) if rendered else [],
         submit_command=rendered.submit_command if rendered else "",
+    )
+
+
+def _against(look: Look) -> FormField | None:
+    """The versions to compare with, newest first; None where there is no other to choose."""
+    if look.previous is None or look.previous.version < 2:
+        return None
+    return FormField(
+        name=AGAINST,
+        label="Version",
+        kind="choice",
+        value=str(look.previous.against),
+        choices=[str(number) for number in range(look.previous.version, 0, -1)],
     )
 
 
@@ -124,7 +145,9 @@ def _card(recipe: Recipe, *, is_chosen: bool) -> RecipeCard:
 
 def _hidden(draft: Draft, view: View) -> list[tuple[str, str]]:
     """What the view does not show: on the YAML view its text stands for all values."""
-    hidden = [(RECIPE, draft.recipe.name), (VIEW, view)]
+    hidden = [(RECIPE, draft.recipe.name), (VIEW, view), (OF, draft.naming.get(OF, ""))]
+    if view is not View.CHANGES and draft.naming.get(AGAINST):
+        hidden.append((AGAINST, draft.naming[AGAINST]))
     if view is not View.YAML:
         hidden.append((YAML, draft.yaml))
     if view in (View.CHANGES, View.PACKAGE):
@@ -163,12 +186,18 @@ def _control(each: Field, draft: Draft, problem: str) -> FormField:
     return FormField(
         name=each.key,
         label=each.label,
-        kind="choice" if each.choices else _KINDS.get(each.type, "text"),
+        kind=_kind(each),
         value=draft.texts.get(each.key, as_text(each.default)),
         help=each.help,
         choices=_choices(each, draft),
         problem=problem,
     )
+
+
+def _kind(each: Field) -> str:
+    if each.choices:
+        return "choice"
+    return "code" if each.is_multiline else _KINDS.get(each.type, "text")
 
 
 def _choices(each: Field, draft: Draft) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from app.experiments.schemas import (
     VersionBody,
     VersionDiffAnswer,
 )
-from app.models import Experiment
+from app.models import Config, Experiment
 from app.projects import service as projects
 from app.recipes.schemas import ChangeAnswer
 
@@ -57,6 +57,7 @@ async def create_experiment(
             actor=caller.actor,
             hypothesis=body.hypothesis,
             tags=body.tags,
+            yaml=body.yaml,
         )
         return await _answer(session, experiment)
 
@@ -161,7 +162,10 @@ async def create_version(
     once: Idempotent,
     response: Response,
 ) -> VersionAnswer:
-    """Makes the next version; 200 and the newest one where that has the same digest already."""
+    """Makes the next version; 200 and the newest one where that has the same digest already.
+
+    A `yaml` other than the newest version's makes the next one all the same: comments are kept.
+    """
 
     async def make() -> VersionAnswer:
         experiment = await service.get(session, experiment_id)
@@ -172,10 +176,10 @@ async def create_version(
             actor=caller.actor,
             recipe=body.recipe,
             after=body.after,
+            yaml=body.yaml,
         )
         response.status_code = 201 if is_new else 200
-        changes = await service.changes_of(session, experiment, config)
-        return VersionAnswer.of(experiment, config, changes)
+        return await _version(session, experiment, config)
 
     return await once.create(session, caller, make, answer=VersionAnswer)
 
@@ -200,9 +204,9 @@ async def get_version(
     experiment_id: str, version: _Number, _caller: ExperimentReader, session: Reading
 ) -> VersionAnswer:
     experiment = await service.get(session, experiment_id)
-    config = await service.get_version(session, experiment, version)
-    changes = await service.changes_of(session, experiment, config)
-    return VersionAnswer.of(experiment, config, changes)
+    return await _version(
+        session, experiment, await service.get_version(session, experiment, version)
+    )
 
 
 @router.get("/experiments/{experiment_id}/diff")
@@ -222,3 +226,9 @@ async def diff_versions(
 
 async def _answer(session: AsyncSession, experiment: Experiment) -> ExperimentAnswer:
     return ExperimentAnswer.of(experiment, await service.newest_config(session, experiment))
+
+
+async def _version(session: AsyncSession, experiment: Experiment, config: Config) -> VersionAnswer:
+    changes = await service.changes_of(session, experiment, config)
+    yaml = await service.find_yaml(session, config)
+    return VersionAnswer.of(experiment, config, changes, yaml)

@@ -69,7 +69,7 @@ class ExperimentHead:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentPage:
-    """`query`, `status` and `project` are those of the runs table: no filter here."""
+    """`query`, `status`, `project` and `sweep` are those of the runs table: no filter here."""
 
     head: ExperimentHead
     hypothesis: str
@@ -79,6 +79,7 @@ class ExperimentPage:
     query: str = ""
     status: str = ""
     project: str = ""
+    sweep: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,9 @@ class VersionRow:
 
     number: int
     url: str
+    edit_url: str
+    """The editor with this version in it."""
+    fork_url: str
     diff_url: str
     """The comparison with the version before it; empty for the first."""
     changes: list[ChangeRow]
@@ -125,6 +129,13 @@ class VersionPage:
     head: ExperimentHead
     version: VersionRow
     recipe: str
+    recipe_changes: list[ChangeRow]
+    """Where it differs from the recipe as that is now."""
+    knows_recipe: bool
+    yaml: str
+    """What it was typed as, with comments; empty if it was not."""
+    earlier: int
+    """The version to compare it with unless one says another; 0 if there is none."""
     groups: list[ConfigGroup]
 
 
@@ -138,6 +149,8 @@ class DiffPage:
     newest: int
     swap_url: str
     changes: list[ChangeRow]
+    words: list[str]
+    """Lines that differ of what they were typed as, as `diff -u` shows them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,11 @@ async def find_versions(
     return {config.version: config for config in await session.scalars(query) if config.version}
 
 
+async def find_yaml(session: AsyncSession, config_id: UUID) -> str | None:
+    """The text that a config was typed as, if it was."""
+    return await session.scalar(select(Config.yaml).where(Config.id == config_id))
+
+
 async def list_versions(
     session: AsyncSession, experiment_id: UUID, *, before: int, limit: int
 ) -> Sequence[Config]:

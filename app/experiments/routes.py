@@ -13,6 +13,7 @@ from app.experiments.contexts import ExperimentPage, ExperimentsPage, Link
 from app.experiments.loading import load_head
 from app.metrics import service as metrics
 from app.projects import service as projects
+from app.runs import queue
 from app.runs import service as runs
 from app.web.cluster_line import load_of
 from app.web.deps import ExperimentReader, Reader, Store
@@ -90,7 +91,7 @@ async def show_experiment(
         )
         solved = await metrics.list_solve_counts(session, found.items)
         steps = await runs.pushed_steps(session, found.items)
-        loads = await runs.loads(session)
+        loads = await queue.loads(session)
     now = utcnow()
     context = ExperimentPage(
         head=head,

@@ -4,23 +4,35 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from app.api.schemas import Answer, Body, ConfigValues, Line, Prose
+from app.api.schemas import Answer, Body, ConfigValues, Line, Prose, whole_characters
 from app.models import Config, Experiment
+from app.recipes import service as recipes
 from app.recipes.diff import Change
 from app.recipes.schemas import ChangeAnswer
 
 Tags = Annotated[list[Line], Field(max_length=50, examples=[["lora"]])]
 VersionNumber = Annotated[int, Field(ge=1, lt=2**31, examples=[2])]
+Yaml = Annotated[
+    str,
+    Field(
+        max_length=recipes.LONGEST_DOCUMENT,
+        description="The config as typed, comments and all, which is kept; alone, or beside "
+        "a `config` of the same values",
+        examples=["# smaller, to see whether it is enough\ntrainer.policy.model.lora.rank: 16\n"],
+    ),
+    AfterValidator(whole_characters),
+]
 
 
 class ExperimentBody(Body):
     name: Line = Field(examples=["Does rank matter?"])
     recipe: Line = Field(examples=["embedded-maze-grpo"])
-    config: ConfigValues = Field(
-        default_factory=dict, examples=[{"trainer.policy.model.lora.rank": 16}]
+    config: ConfigValues | None = Field(
+        default=None, examples=[{"trainer.policy.model.lora.rank": 16}]
     )
+    yaml: Yaml | None = None
     project: Line | None = Field(default=None, examples=["default"])
     hypothesis: Prose = ""
     tags: Tags = Field(default_factory=list)
@@ -36,12 +48,18 @@ class ExperimentChange(Body):
 
 
 class VersionBody(Body):
-    """The next version: the recipe's defaults under `config`. `after` refuses a stale one."""
+    """The next version: the recipe's defaults under `config`, or under what `yaml` says.
 
-    config: ConfigValues = Field(examples=[{"trainer.policy.model.lora.rank": 16}])
+    `after` refuses a stale one.
+    """
+
+    config: ConfigValues | None = Field(
+        default=None, examples=[{"trainer.policy.model.lora.rank": 16}]
+    )
     recipe: Line | None = Field(
         default=None, description="Only for the first version: an experiment keeps its recipe"
     )
+    yaml: Yaml | None = None
     after: int | None = Field(
         default=None, ge=0, lt=2**31, description="The version that you take for the newest"
     )
@@ -106,7 +124,7 @@ class ExperimentAnswer(Answer):
 
 
 class VersionAnswer(Answer):
-    """A frozen config; `changes` are against the version before it."""
+    """A frozen config; `changes` are against the version before it: none for new comments."""
 
     experiment_id: str = Field(examples=["exp-3kq9x2vd"])
     version: int
@@ -117,10 +135,17 @@ class VersionAnswer(Answer):
     created_by: str
     created_at: datetime
     changes: list[ChangeAnswer]
+    yaml: str | None = Field(
+        description="What it was typed as, with comments; null if it was not, and in lists"
+    )
 
     @classmethod
     def of(
-        cls, experiment: Experiment, config: Config, changes: Sequence[Change]
+        cls,
+        experiment: Experiment,
+        config: Config,
+        changes: Sequence[Change],
+        yaml: str | None = None,
     ) -> "VersionAnswer":
         assert config.version is not None
         return cls(
@@ -133,6 +158,7 @@ class VersionAnswer(Answer):
             created_by=config.created_by,
             created_at=config.created_at,
             changes=[ChangeAnswer.model_validate(each) for each in changes],
+            yaml=yaml,
         )
 
 

@@ -16,14 +16,18 @@ from app.errors import Conflict, Invalid, NotFound, Problem
 from app.experiments import repository
 from app.experiments.digest import digest
 from app.experiments.versions import (
+    YAML,
     add_version,
     changes_of,
     compare,
+    config_or_text,
+    find_yaml,
     get_version,
     list_versions,
     make_config,
     newest_config,
     newest_configs,
+    refuse_secrets,
     require_open,
 )
 from app.ids import new_id, new_slug
@@ -34,6 +38,7 @@ from app.recipes import service as recipes
 from app.secrets import service as secrets
 
 __all__ = [
+    "YAML",
     "Edit",
     "add_version",
     "archive",
@@ -46,6 +51,7 @@ __all__ = [
     "digest",
     "find_by_name",
     "find_or_create_by_name",
+    "find_yaml",
     "fork",
     "get",
     "get_version",
@@ -80,23 +86,25 @@ async def create(
     *,
     name: str,
     recipe: str,
-    config: Mapping[str, Any],
+    config: Mapping[str, Any] | None,
     actor: Actor,
     project: Project,
     hypothesis: str = "",
     tags: Sequence[str] = (),
+    yaml: str | None = None,
 ) -> Experiment:
     """Makes an experiment with version 1 of its config: the recipe's defaults under `config`.
 
-    Raises `NotFound` for an unknown recipe, `Invalid` with one problem per value.
+    `yaml` as in `add_version`. Raises `NotFound` for an unknown recipe, `Invalid` with one problem
+    per value.
     """
     # First of all: a message about a wrong value may quote it.
-    await secrets.refuse_values(session, [project.id], config)
-    values = recipes.resolve(recipe, config)
+    await refuse_secrets(session, [project.id], config or {}, yaml)
+    values = recipes.resolve(recipe, config_or_text(recipe, config, yaml))
     experiment = await create_bare(
         session, project=project, name=name, actor=actor, hypothesis=hypothesis, tags=tags
     )
-    session.add(make_config(experiment, recipe, values, version=1, actor=actor))
+    session.add(make_config(experiment, recipe, values, version=1, actor=actor, yaml=yaml))
     await session.flush()
     return experiment
 
@@ -127,11 +135,12 @@ async def fork(
 ) -> Experiment:
     """A new experiment whose version 1 is a version of `source`, the newest unless told otherwise.
 
-    Its config is the same to the byte, even where the recipe has changed since. Hypothesis and
-    tags are copied. Raises `NotFound` for the version, `Invalid` for the name.
+    Its config is the same to the byte, comments too, even where the recipe has changed since.
+    Hypothesis and tags are copied. Raises `NotFound` for the version, `Invalid` for the name.
     """
     origin = await get_version(session, source, version)
-    await secrets.refuse_values(session, [project.id], origin.values)
+    yaml = await find_yaml(session, origin)
+    await refuse_secrets(session, [project.id], origin.values, yaml)
     experiment = await _new(
         session,
         project,
@@ -141,7 +150,7 @@ async def fork(
         actor=actor,
     )
     experiment.forked_from, experiment.forked_version = source, origin.version
-    session.add(_copy(origin, experiment, actor))
+    session.add(_copy(origin, experiment, actor, yaml))
     details = {"from": source.slug, "version": origin.version}
     _record(session, actor, Action.EXPERIMENT_FORK, experiment, details=details)
     await session.flush()
@@ -279,7 +288,7 @@ async def _new(
     return experiment
 
 
-def _copy(origin: Config, experiment: Experiment, actor: Actor) -> Config:
+def _copy(origin: Config, experiment: Experiment, actor: Actor, yaml: str | None) -> Config:
     return Config(
         id=new_id(),
         experiment_id=experiment.id,
@@ -290,6 +299,7 @@ def _copy(origin: Config, experiment: Experiment, actor: Actor) -> Config:
         values=origin.values,
         created_by=actor.name,
         created_at=utcnow(),
+        yaml=yaml,
     )
 
 

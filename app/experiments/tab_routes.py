@@ -8,6 +8,7 @@ from starlette.responses import HTMLResponse
 from app.experiments import service, views
 from app.experiments.contexts import DiffPage, VersionPage, VersionsPage
 from app.experiments.loading import load_head
+from app.recipes import service as recipes
 from app.runs import service as runs
 from app.web.config_table import config_groups, find_recipe
 from app.web.deps import ExperimentReader, Store
@@ -54,14 +55,21 @@ async def show_version(
         experiment, head = await load_head(session, slug, viewer, tab=_TAB)
         config = await service.get_version(session, experiment, version)
         changes = await service.changes_of(session, experiment, config)
+        yaml = await service.find_yaml(session, config)
         counts = await runs.count_by_version(session, experiment)
+    recipe = find_recipe(config.recipe)
+    since = recipes.diff((recipe, {}), (recipe, config.values)) if recipe else []
     context = VersionPage(
         head=head,
         version=views.version_row(
             experiment, config, changes, counts.get(version, 0), most=len(changes)
         ),
         recipe=f"{config.recipe} v{config.recipe_version}",
-        groups=config_groups(config.values, find_recipe(config.recipe)),
+        recipe_changes=views.change_rows(since),
+        knows_recipe=recipe is not None,
+        yaml=yaml or "",
+        earlier=version - 1 or (2 if (head.experiment.version or 0) > 1 else 0),
+        groups=config_groups(config.values, recipe),
     )
     return page(request, "experiments/version.html", context)
 
@@ -81,7 +89,8 @@ async def show_diff(
         newest = head.experiment.version or 1
         later = after or newest
         earlier = before or max(1, later - 1)
-        _, _, changes = await service.compare(session, experiment, earlier, later)
+        one, other, changes = await service.compare(session, experiment, earlier, later)
+        texts = [await service.find_yaml(session, each) for each in (one, other)]
     context = DiffPage(
         head=head,
         before=earlier,
@@ -89,5 +98,6 @@ async def show_diff(
         newest=newest,
         swap_url=f"/experiments/{slug}/diff?from={later}&to={earlier}",
         changes=views.change_rows(changes),
+        words=views.differing_lines(*texts),
     )
     return page(request, "experiments/diff.html", context)

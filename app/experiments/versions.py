@@ -22,6 +22,7 @@ from app.recipes.diff import Change, changes
 from app.secrets import service as secrets
 
 LARGEST_VERSION = 2**31 - 1
+YAML = "yaml"
 
 
 async def newest_config(session: AsyncSession, experiment: Experiment) -> Config | None:
@@ -82,22 +83,31 @@ async def changes_of(session: AsyncSession, experiment: Experiment, config: Conf
     return [change for earlier in before for change in changes(earlier.values, config.values)]
 
 
+async def find_yaml(session: AsyncSession, config: Config) -> str | None:
+    """The text that a config was typed as, with its comments; None if it was not typed as one."""
+    return await repository.find_yaml(session, config.id)
+
+
 async def add_version(
     session: AsyncSession,
     experiment: Experiment,
-    config: Mapping[str, Any],
+    config: Mapping[str, Any] | None,
     *,
     actor: Actor,
     recipe: str | None = None,
     after: int | None = None,
+    yaml: str | None = None,
 ) -> tuple[Config, bool]:
     """The next version, of the recipe's defaults under `config`; False: the newest is that already.
 
     `recipe` is needed for the first version only; an experiment keeps its recipe. `after` is the
-    version that the caller takes for the newest. Raises `Conflict` if it is not, or if the
-    experiment is archived; `Invalid` with one problem per value.
+    version that the caller takes for the newest. `yaml` is the text that `config` was typed as, and
+    says all where that is None: a text other than that of the newest version makes the next one,
+    though the values and so the digest be the same. Raises `Conflict` if `after` is not the newest,
+    or if the experiment is archived; `Invalid` with one problem per value, and for a text that
+    means another config.
     """
-    await secrets.refuse_values(session, [experiment.project_id], config)
+    await refuse_secrets(session, [experiment.project_id], config or {}, yaml)
     await repository.lock(session, experiment)
     require_open(experiment)
     newest = await newest_config(session, experiment)
@@ -108,10 +118,11 @@ async def add_version(
             f"version {after}: nothing was stored; compare with it, then save again"
         )
     name = _recipe_of(newest, recipe)
+    config = config_or_text(name, config, yaml)
     made = make_config(
-        experiment, name, recipes.resolve(name, config), version=number + 1, actor=actor
+        experiment, name, recipes.resolve(name, config), version=number + 1, actor=actor, yaml=yaml
     )
-    if newest is not None and newest.digest == made.digest:
+    if newest is not None and await _is_same(session, newest, made):
         return newest, False
     session.add(made)
     target = Target("experiment", experiment.slug, experiment.project_id)
@@ -138,8 +149,14 @@ def make_config(
     version: int | None,
     actor: Actor,
     base_version: int | None = None,
+    yaml: str | None = None,
 ) -> Config:
-    """A frozen config; `values` are complete and validated."""
+    """A frozen config; `values` are complete and validated.
+
+    Raises `Invalid` if `yaml` is too long, or does not mean these values.
+    """
+    if yaml is not None:
+        _check_yaml(recipe, values, yaml)
     recipe_version = recipes.version_of(recipe)
     return Config(
         id=new_id(),
@@ -152,7 +169,54 @@ def make_config(
         created_by=actor.name,
         created_at=utcnow(),
         base_version=base_version,
+        yaml=yaml,
     )
+
+
+def config_or_text(
+    recipe: str, config: Mapping[str, Any] | None, yaml: str | None
+) -> Mapping[str, Any]:
+    """`config`, or where it is None what `yaml` says. Raises `Invalid` if that cannot be read."""
+    if config is not None:
+        return config
+    return {} if yaml is None else _read_yaml(recipe, yaml).values
+
+
+async def refuse_secrets(
+    session: AsyncSession, projects: Sequence[UUID], config: Mapping[str, Any], yaml: str | None
+) -> None:
+    """Raises `Invalid` where a value or the text holds the value of a secret."""
+    texts = {**config} if yaml is None else {**config, YAML: yaml}
+    await secrets.refuse_values(session, projects, texts)
+
+
+async def _is_same(session: AsyncSession, newest: Config, made: Config) -> bool:
+    if newest.digest != made.digest:
+        return False
+    return made.yaml is None or made.yaml == await find_yaml(session, newest)
+
+
+def _check_yaml(recipe: str, values: Mapping[str, Any], yaml: str) -> None:
+    meant = _read_yaml(recipe, yaml)
+    version = recipes.version_of(recipe)
+    is_same = digest(recipe, version, recipes.resolve(recipe, meant.values)) == digest(
+        recipe, version, values
+    )
+    if not is_same or meant.recipe not in (None, recipe):
+        message = "the YAML text means another config than the values beside it: send one of them"
+        raise Invalid(message, [_yaml_problem(message)])
+
+
+def _read_yaml(recipe: str, yaml: str) -> recipes.Document:
+    try:
+        return recipes.read_document(recipes.get(recipe), yaml)
+    except recipes.UnreadableError as error:
+        message = f"the YAML text cannot be read: {error}"
+        raise Invalid(message, [_yaml_problem(message)]) from None
+
+
+def _yaml_problem(message: str) -> Problem:
+    return Problem(YAML, "yaml", message)
 
 
 def _recipe_of(newest: Config | None, asked: str | None) -> str:

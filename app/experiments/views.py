@@ -1,6 +1,7 @@
 """Turns experiments and their versions into what the pages show. No database."""
 
 from collections.abc import Sequence
+from difflib import unified_diff
 
 from app.access.permissions import Permission
 from app.access.service import Membership
@@ -14,6 +15,7 @@ from app.web.forms import FormField, as_text
 
 TABS = (("Runs", ""), ("Versions", "/versions"), ("Sweeps", "/sweeps"))
 _SHOWN_CHANGES = 4
+_MOST_LINES = 2_000
 
 
 def experiment_row(experiment: Experiment, config: Config | None, run_count: int) -> ExperimentRow:
@@ -70,6 +72,8 @@ def version_row(
     return VersionRow(
         number=config.version,
         url=f"{url}/versions/{config.version}",
+        edit_url=f"/runs/new?from={experiment.slug}&version={config.version}",
+        fork_url=f"{url}/fork?version={config.version}",
         diff_url=f"{url}/diff?from={before}&to={config.version}" if before else "",
         changes=change_rows(changes[:most]),
         more_count=max(0, len(changes) - most),
@@ -89,6 +93,14 @@ def change_rows(changes: Sequence[Change]) -> list[ChangeRow]:
         )
         for each in changes
     ]
+
+
+def differing_lines(before: str | None, after: str | None) -> list[str]:
+    """As `diff -u` shows them; nothing for texts so long that a comparison could take seconds."""
+    one, other = ((text or "").splitlines() for text in (before, after))
+    if len(one) + len(other) > _MOST_LINES:
+        return []
+    return list(unified_diff(one, other, lineterm=""))[2:]
 
 
 def edit_fields(name: str, hypothesis: str, tags: str, problems: dict[str, str]) -> list[FormField]:

@@ -69,7 +69,9 @@ class Config(IdMixin, Base):
     """Validated, frozen settings. `version` None: made by one run's overrides, no version.
 
     `base_version` is then the version that the overrides were put over, if there was one.
-    `digest` is the SHA-256 of recipe, recipe version and the sorted values.
+    `digest` is the SHA-256 of recipe, recipe version and the sorted values. `yaml` is the text
+    that was typed, comments and all, or None; it means the same values, and is read only where
+    it is asked for: lists of configs would else carry it along.
     """
 
     __tablename__ = "config"
@@ -84,6 +86,7 @@ class Config(IdMixin, Base):
     created_by: Mapped[str] = mapped_column(String(200))
     created_at: Mapped[datetime]
     base_version: Mapped[int | None]
+    yaml: Mapped[str | None] = mapped_column(Text, deferred=True, deferred_raiseload=True)
 
 
 class ConfigValue(Base):

@@ -26,6 +26,7 @@ from app.recipes.schemas import (
     RenderAnswer,
     ValidationAnswer,
 )
+from app.runs.path_users import list_path_users
 from app.secrets import service as secrets
 
 router = APIRouter(tags=["recipes and configs"], route_class=JsonRoute)
@@ -51,10 +52,17 @@ async def validate_config(body: ConfigBody, caller: Reader, session: Reading) ->
     if held:
         # Said alone: messages about wrong values may quote them.
         return ValidationAnswer.of(Findings(errors=tuple(map(_finding, held))))
-    is_embedded = cluster is not None and cluster.kind is ClusterKind.EMBEDDED
-    resources = None if cluster is None or is_embedded else _resources(cluster)
-    found = service.validate(recipe, body.config, cluster=resources, is_embedded=is_embedded)
-    return ValidationAnswer.of(found)
+    if cluster is None:
+        return ValidationAnswer.of(service.validate(recipe, body.config))
+    is_embedded = cluster.kind is ClusterKind.EMBEDDED
+    place = service.Place(
+        cluster=None if is_embedded else _resources(cluster),
+        is_embedded=is_embedded,
+        other_runs=await list_path_users(
+            session, recipe, body.config, cluster, projects=caller.projects(Permission.READ)
+        ),
+    )
+    return ValidationAnswer.of(service.examine(recipe, body.config, place).findings)
 
 
 @router.post("/configs/render")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from app.logs.parsers.patterns import MAX_PATTERNS, BadPattern, compile_pattern
 from app.recipes.common import secret_names
 from app.recipes.model import RUN_ID, Finding
 from app.recipes.sources import BadSource, parse_source
@@ -57,18 +58,23 @@ def texts(values: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def patterns(values: Mapping[str, Any]) -> Iterator[Finding]:
-    """Metric patterns compile and name what they find."""
-    key = "job.metric_patterns"
-    for text in values.get(key, ()):
+    """Metric patterns can be used, each as the worker uses it, and one of them finds a metric."""
+    key, rule = "job.metric_patterns", "metric_pattern"
+    given = values.get(key, ())
+    texts = [text for text in given if isinstance(text, str) and text.strip()]
+    if len(given) > MAX_PATTERNS:
+        message = f"There are {len(given)} metric patterns, and at most {MAX_PATTERNS} are taken"
+        yield _found(rule, key, message, r"take one for all, as in (?P<key>\w+)=(?P<value>\S+)")
+        return
+    compiled = []
+    for text in texts:
         try:
-            names = re.compile(text).groupindex.keys()
-        except (re.error, TypeError, RecursionError, OverflowError) as error:
-            yield _found("metric_pattern", key, f"{text!r} is no regular expression: {error}")
-            continue
-        if "value" not in names or "key" not in names:
-            fix = "name them, as in (?P<key>loss): (?P<value>[0-9.]+)"
-            message = f"{text!r} has no groups named key and value"
-            yield _found("metric_pattern", key, message, fix)
+            compiled.append(compile_pattern(text))
+        except BadPattern as error:
+            yield _found(rule, key, error.message, error.fix)
+    if compiled and not any(pattern.finds_metrics for pattern in compiled):
+        message = "The metric patterns find steps, and no metric"
+        yield _found(rule, key, message, "name one, as in loss: (?P<loss>[0-9.]+)")
 
 
 def command(values: Mapping[str, Any]) -> Iterator[Finding]:

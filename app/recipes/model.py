@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, TypeAlias
 
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
@@ -47,6 +48,7 @@ class Field:
     """One key of the form. `min` and `max` are allowed, `above` is not.
 
     `kind` is needed only where the default does not tell the type; `is_optional`: None is allowed.
+    A text has at most `longest` characters; with line breaks where it `is_multiline`.
     """
 
     key: str
@@ -59,6 +61,8 @@ class Field:
     min: float | None = None
     max: float | None = None
     above: float | None = None
+    longest: int = 500
+    is_multiline: bool = False
 
     @property
     def type(self) -> FieldType:
@@ -109,12 +113,26 @@ class Findings:
     def ok(self) -> bool:
         return not self.errors
 
+    @property
+    def keys(self) -> set[str]:
+        """What the errors are about."""
+        return {key for each in self.errors for key in each.fields}
+
+    def with_those_of_others(self, found: "Findings") -> "Findings":
+        """With findings that have nothing to do with the keys of these errors."""
+        keys = self.keys
+        errors, warnings, notes = (
+            tuple(each for each in level if keys.isdisjoint(each.fields))
+            for level in (found.errors, found.warnings, found.notes)
+        )
+        return Findings(self.errors + errors, self.warnings + warnings, self.notes + notes)
+
 
 Rule = Callable[[Mapping[str, Any]], Iterable[Finding]]
 """Looks at the full values of a config, all of the right type and in range."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Recipe:
     """A starting config: groups of typed fields, and rules over all their values.
 
@@ -142,9 +160,13 @@ class Recipe:
     error_rules: tuple[Rule, ...] = ()
     warning_rules: tuple[Rule, ...] = ()
 
-    def fields(self) -> dict[str, Field]:
+    def fields(self) -> Mapping[str, Field]:
         """All fields by key, in the order of the form."""
-        return {each.key: each for group in self.groups for each in group.fields}
+        return self._fields
 
     def defaults(self) -> dict[str, Value]:
-        return {key: each.default for key, each in self.fields().items()}
+        return {key: each.default for key, each in self._fields.items()}
+
+    @cached_property
+    def _fields(self) -> dict[str, Field]:
+        return {each.key: each for group in self.groups for each in group.fields}

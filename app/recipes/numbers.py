@@ -8,7 +8,7 @@ import math
 import re
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,400}")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def is_finite(value: int | float) -> bool:

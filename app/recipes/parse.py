@@ -16,6 +16,8 @@ from app.recipes.parsing.lexer import TooMuch
 _LONGEST = 131_072
 _MOST_LINES = 2_000
 _SKYRL, _COMMAND = "visgym-sft-grpo", "command"
+_OWN_HEAD = f"\n# Recipe {_COMMAND}, version "
+"""In the head of `train_job.sh` as Skydeck renders it for any command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ def _read(
     except ValueError as error:
         raise _refused("syntax", f"this is no YAML or JSON: {error}") from None
     if document is not None:
+        documents.list_repeats(text, found)
         name, values = documents.read_document(document, found)
         try:
             recipe = get_recipe(name or _recipe_of(values))
@@ -62,6 +65,7 @@ def _read(
             )
         found.overrides = listed
         return _SKYRL, finish.from_list(get_recipe(_SKYRL), found)
+    found.is_own = _OWN_HEAD in text
     try:
         script.follow(text, found)
     except TooMuch as error:
@@ -69,9 +73,9 @@ def _read(
     if found.is_skyrl:
         recipe = get_recipe(_variant(found))
         return recipe.name, finish.from_script(recipe, found)
-    if found.overrides:
+    if found.is_list or found.overrides:
         return _SKYRL, finish.from_list(get_recipe(_SKYRL), found)
-    return _COMMAND, finish.from_command(get_recipe(_COMMAND), found)
+    return _COMMAND, finish.from_command(get_recipe(_COMMAND), found, text)
 
 
 def _variant(found: Found) -> str:

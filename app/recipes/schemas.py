@@ -2,10 +2,11 @@
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
-from app.api.schemas import Answer, Body, ConfigValues, Line
+from app.api.schemas import Answer, Body, ConfigValues, Line, whole_characters
 from app.recipes.model import FieldType, Findings, Recipe
+from app.recipes.validate import MOST_KEYS, too_many
 
 _EXAMPLE = {"trainer.seed": 1, "trainer.policy.optimizer_config.lr": 0.002}
 
@@ -53,16 +54,24 @@ class RecipeAnswer(Answer):
         return cls.model_validate(recipe)
 
 
+def _of_sane_size(values: dict[str, Any]) -> dict[str, Any]:
+    if len(values) > MOST_KEYS:
+        raise ValueError(too_many(len(values)).message)
+    return values
+
+
 class ConfigBody(Body):
     """A config by dotted key; keys that are missing take the recipe's defaults."""
 
     recipe: Line = Field(examples=["embedded-maze-grpo"])
-    config: ConfigValues = Field(default_factory=dict, examples=[_EXAMPLE])
+    config: Annotated[ConfigValues, AfterValidator(_of_sane_size)] = Field(
+        default_factory=dict, examples=[_EXAMPLE]
+    )
     cluster: Line | None = Field(default=None, examples=["embedded"])
 
 
 class ImportBody(Body):
-    text: str = Field(
+    text: Annotated[str, AfterValidator(whole_characters)] = Field(
         description="A train_job.sh, a ray job submit command, overrides, or a YAML or JSON config",
         examples=["trainer.epochs=20\ntrainer.train_batch_size=24"],
     )

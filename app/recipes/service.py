@@ -2,58 +2,71 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from app.errors import Invalid, NotFound, Problem
-from app.recipes import job_rules, skyrl_checks, yaml_text
 from app.recipes import parse as parsing
 from app.recipes import render as rendering
+from app.recipes import skyrl_checks, yaml_text
 from app.recipes import validate as checks
 from app.recipes.catalogue import load_all
 from app.recipes.common import SECRETS, normal, secret_names, with_common
 from app.recipes.diff import Change, changes
 from app.recipes.embedded_maze_grpo import RECIPE as EMBEDDED_MAZE_GRPO
-from app.recipes.model import Finding, Findings, Package, Recipe, Value
+from app.recipes.examine import Examined, Place, embedded_refusal, examine
+from app.recipes.model import Findings, Package, Recipe, Value
 from app.recipes.numbers import find_whole_number, is_finite
+from app.recipes.other_runs import ABOUT_OTHER_RUNS, fixed_paths, other_run, shared_paths
 from app.recipes.parse import Imported
-from app.recipes.skyrl.rules.context import ClusterResources
+from app.recipes.skyrl.rules import ABOUT_CLUSTER
+from app.recipes.skyrl.rules.context import ClusterResources, OtherRun
 from app.recipes.skyrl.tree import Key
 from app.recipes.texts import UnreadableError, dump_line, read_any
 from app.recipes.yaml_text import Document
 
 __all__ = [
+    "ABOUT_CLUSTER",
+    "ABOUT_OTHER_RUNS",
+    "LONGEST_DOCUMENT",
     "SECRETS",
     "ClusterResources",
     "Document",
+    "Examined",
     "Key",
+    "OtherRun",
+    "Place",
     "UnreadableError",
     "change_document",
     "complete",
     "diff",
     "embedded_refusal",
+    "examine",
     "find_key",
     "find_keys",
     "find_whole_number",
+    "fixed_paths",
     "flatten",
     "get",
-    "gpus_by_part",
     "import_text",
     "list_all",
+    "other_run",
     "problems",
     "read_document",
     "read_texts",
     "render",
     "resolve",
     "secret_names",
+    "shared_paths",
     "validate",
     "version_of",
     "write_document",
     "write_value",
 ]
 
+LONGEST_DOCUMENT = yaml_text.LONGEST
+"""Characters of a YAML text that is read."""
+
 _RECIPES = {recipe.name: with_common(recipe) for recipe in (EMBEDDED_MAZE_GRPO, *load_all())}
-_JOB_RULES = {Package.SKYRL: job_rules.SKYRL_RULES, Package.COMMAND: job_rules.COMMAND_RULES}
 _FLAT_TEXT_LENGTH = 500
 _KEY_LENGTH = 300
 _KEYS_LOOKED_AT, _KEYS_OFFERED = 120, 20
@@ -82,28 +95,8 @@ def validate(
 
     With `cluster`, also whether it has the GPUs; `is_embedded`, whether it runs such recipes.
     """
-    found = checks.validate(recipe, config)
-    if found.ok:
-        values = checks.complete(recipe, config)
-        errors = tuple(e for rule in _JOB_RULES.get(recipe.package, ()) for e in rule(values))
-        found = replace(found, errors=found.errors + errors)
-        if found.ok and recipe.tree is not None:
-            found = skyrl_checks.examine(recipe, values, cluster=cluster)
-    refusal = embedded_refusal(recipe) if is_embedded else None
-    return replace(found, errors=(refusal, *found.errors)) if refusal else found
-
-
-def embedded_refusal(recipe: Recipe) -> Finding | None:
-    """Why the embedded cluster cannot run a recipe, whoever allows it; None if it can."""
-    if recipe.package is not Package.SKYRL:
-        return None
-    return Finding(
-        rule="embedded_cluster",
-        fields=("cluster",),
-        message=f"The embedded cluster cannot run {recipe.name}: it has no GPUs, no vLLM and no "
-        "SkyRL, and this recipe needs all three",
-        fix="connect a Ray cluster that has them, or render the job here and submit it yourself",
-    )
+    place = Place(cluster=cluster, is_embedded=is_embedded)
+    return examine(recipe, config, place).findings
 
 
 def is_embedded_only(name: str) -> bool:
@@ -124,11 +117,10 @@ def resolve(name: str, config: Mapping[str, Any]) -> dict[str, Value]:
 
     Raises `NotFound` for the recipe, `Invalid` with one problem for each field of each error.
     """
-    recipe = get(name)
-    findings = validate(recipe, config)
-    if not findings.ok:
-        raise Invalid(f"the config does not fit {name}", problems(findings))
-    return complete(recipe, config)
+    found = examine(get(name), config)
+    if found.values is None:
+        raise Invalid(f"the config does not fit {name}", problems(found.findings))
+    return found.values
 
 
 def complete(recipe: Recipe, config: Mapping[str, Any]) -> dict[str, Value]:
@@ -162,13 +154,16 @@ def problems(findings: Findings) -> list[Problem]:
     return [
         Problem(field, error.rule, f"{error.message}: {error.fix}" if error.fix else error.message)
         for error in findings.errors
-        for field in error.fields
+        for field in error.fields or ("",)
     ]
 
 
 def render(recipe: Recipe, values: Mapping[str, Value]) -> rendering.Rendered:
-    """The files and the submit command of full values; see `app/recipes/render.py`."""
-    return rendering.render(recipe, values)
+    """The files and the submit command of full values; see `app/recipes/render.py`.
+
+    Values that were stored before the recipe had some of its keys take its defaults for those.
+    """
+    return rendering.render(recipe, _filled(recipe, values))
 
 
 def read_texts(recipe: Recipe, texts: Mapping[str, str]) -> dict[str, Any]:
@@ -207,17 +202,6 @@ def write_document(
 def change_document(recipe: Recipe, text: str, values: Mapping[str, Any]) -> str:
     """The YAML text with these values in place; comments of lines that stay are kept."""
     return yaml_text.change(text, recipe, values, lambda path: _is_value(recipe, path))
-
-
-def gpus_by_part(recipe: Recipe, config: Mapping[str, Any]) -> dict[str, int] | None:
-    """GPUs that a run asks for, by what they are for; None where the values do not tell."""
-    if checks.validate(recipe, config).errors:
-        return None
-    values = checks.complete(recipe, config)
-    if recipe.package is Package.COMMAND:
-        count = values["job.gpus"]
-        return {"the command": count} if isinstance(count, int) and count else {}
-    return {} if recipe.tree is None else skyrl_checks.gpus_by_part(recipe, values)
 
 
 def find_keys(recipe: Recipe, typed: str) -> list[Key]:

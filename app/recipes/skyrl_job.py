@@ -1,10 +1,12 @@
 """The job of a SkyRL config: `train_job.sh` and the programs beside it."""
 
+import hashlib
+import posixpath
 from collections.abc import Mapping
 from typing import Any
 
 from app.recipes import job_files, shell
-from app.recipes.model import JOB, Recipe
+from app.recipes.model import JOB, RUN_ID, Recipe
 from app.recipes.skyrl.values import render_override
 from app.recipes.sources import uploaded_digest
 
@@ -43,6 +45,15 @@ if [ ! -f "$model/config.json" ]; then
   rm -rf -- "$part"
 fi
 """
+_GET_CODE = """\
+code={place}
+if ! {{ [ -d {root} ] && mkdir -p -- "${{code%/*}}"; }}; then
+  echo {warning} >&2
+  code="$here/code"
+fi
+"""
+_DIGITS = 12
+_SHARED_RUN = f"/shared/runs/{RUN_ID}"
 _PYTHONPATH = """\
 cd -- {folder}
 export PYTHONPATH="$PWD{code}${{PYTHONPATH:+:$PYTHONPATH}}"
@@ -57,7 +68,7 @@ status=0
 _COPIED = """\
 kill "$copier" 2>/dev/null || true
 wait "$copier" || true
-"${copy[@]}" --once
+"${copy[@]}" --once || echo "Not all was copied to S3: what is missing is on shared storage." >&2
 exit "$status"
 """
 
@@ -114,9 +125,9 @@ def code_folder(values: Mapping[str, Any]) -> str:
     """Where the user's code lies when the script runs, for double quotes of bash.
 
     An uploaded zip is unpacked beside the script, so that Ray gives it to every node; code that the
-    job itself fetches has a folder of its own there.
+    job itself fetches has a folder of its own on storage that all nodes share.
     """
-    return "$here" if uploaded_digest(values["job.working_dir"]) else "$here/code"
+    return "$here" if uploaded_digest(values["job.working_dir"]) else "$code"
 
 
 def get_code(values: Mapping[str, Any]) -> str:
@@ -125,18 +136,37 @@ def get_code(values: Mapping[str, Any]) -> str:
         return ""
     options = [shell.word(f"--exclude={pattern}") for pattern in values["job.excludes"]]
     source = shell.word(f"--source={values['job.working_dir']}")
-    target = f'--into="{code_folder(values)}"'
-    return shell.command("python", f'"$here/{_CODE}"', source, target, *options)
+    fetch = shell.command("python", f'"$here/{_CODE}"', source, '--into="$code"', *options)
+    return _code_place(values) + fetch
+
+
+def _code_place(values: Mapping[str, Any]) -> str:
+    """Lines that set `code`: beside the run's checkpoints if they name their run.
+
+    The folder is named by what it holds: another package with the same run's id gets another.
+    """
+    saved = posixpath.dirname(str(values.get("trainer.ckpt_path", "")).rstrip("/"))
+    run = saved if saved.startswith("/") and RUN_ID in saved else _SHARED_RUN
+    root = "/" + run.split("/")[1]
+    content = "\n".join([values["job.working_dir"], *values["job.excludes"]])
+    digest = hashlib.sha256(content.encode()).hexdigest()[:_DIGITS]
+    warning = f"No place in {root} that nodes share: your code is on this node only"
+    return _GET_CODE.format(
+        place=shell.word(f"{run}/code-{digest}"),
+        root=shell.word(root),
+        warning=shell.word(warning),
+    )
 
 
 def _download(values: Mapping[str, Any]) -> str:
+    """The part of the model is made beside its folder: a slash at the end would put it inside."""
     repo, folder = values["job.base_model_repo"], values["job.base_model_folder"].strip("/")
     if not repo:
         return ""
     options = [shell.word(f"--revision={values['job.base_model_revision']}")]
     options += [shell.word(f"--include={folder}/*")] if folder else []
     return _DOWNLOAD.format(
-        path=shell.word(values["trainer.policy.model.path"]),
+        path=shell.word(posixpath.normpath(values["trainer.policy.model.path"])),
         repo=shell.word(repo),
         options=" ".join(options),
         folder=f"/{shell.word(folder)}" if folder else "",

@@ -13,6 +13,8 @@ _LONGEST = 20_000
 _DEEPEST = 20
 _MOST = 5_000
 _WIDEST = 2**30
+_MOST_DIGITS = 1_000
+_DIGITS = frozenset("0123456789:_.+-")
 _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BASE_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
@@ -85,7 +87,7 @@ def compose_yaml(text: str) -> yaml.Node | None:
 
 def construct(node: yaml.Node) -> Any:
     """The plain value of a node. Raises `UnreadableError`."""
-    with _explained():
+    with _explained(node.start_mark):
         value = _Loader("").construct_object(node, deep=True)
     if not is_plain(value):
         reason = "a date, a set or a number without end is no value of a config: put it in quotes"
@@ -107,13 +109,20 @@ def dump_line(value: Any) -> str:
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
+def _explained(mark: Any = None) -> Iterator[None]:
     try:
         yield
+    except UnreadableError:
+        raise
     except yaml.MarkedYAMLError as error:
         raise UnreadableError(str(error.problem or error.context), error.problem_mark) from None
     except yaml.YAMLError as error:
         raise UnreadableError(" ".join(str(error).split())) from None
+    except (ValueError, OverflowError, RecursionError) as error:
+        # What looks like a number or a date, and is none: PyYAML lets Python's own error through.
+        is_long = "digits" in str(error)
+        reason = "a number has too many digits" if is_long else f"a value is none: {error}"
+        raise UnreadableError(reason, mark) from None
 
 
 def _look_through(text: str) -> None:
@@ -124,10 +133,17 @@ def _look_through(text: str) -> None:
         if isinstance(event, yaml.AliasEvent):
             reason = f"aliases (*{event.anchor}) are not taken"
             raise UnreadableError(reason, event.start_mark)
+        if isinstance(event, yaml.ScalarEvent) and event.implicit[0] and _is_long(event.value):
+            raise UnreadableError("a number has too many digits", event.start_mark)
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
             raise UnreadableError("nested too deeply", event.start_mark)
+
+
+def _is_long(text: str) -> bool:
+    """Whether it is a number that nobody means: 1:30:00 is one to YAML, however long it gets."""
+    return len(text) > _MOST_DIGITS and not set(text) - _DIGITS
 
 
 def is_plain(value: Any) -> bool:

@@ -31,11 +31,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """`values` by dotted key with the `places` of the same keys; `recipe` as the text names it."""
+    """`values` by dotted key with the `places` of the same keys; `recipe` as the text names it.
+
+    `recipe_mark` is where it stands, as `UnreadableError` takes it.
+    """
 
     recipe: str | None = None
     values: dict[str, Any] = field(default_factory=dict)
     places: dict[str, Place] = field(default_factory=dict)
+    recipe_mark: yaml.Mark | None = None
 
 
 IsValue = Callable[[str], bool]
@@ -53,16 +57,16 @@ def read(text: str, is_value: IsValue) -> Document:
         return Document()
     if not isinstance(node, yaml.MappingNode):
         raise UnreadableError("a config has keys with values, such as trainer.epochs: 20")
-    recipe = None
+    recipe, mark = None, None
     document = Document()
     for key, value in node.value:
         if key.value == _RECIPE and isinstance(value, yaml.ScalarNode):
-            recipe = value.value
+            recipe, mark = value.value, value.start_mark
         elif key.value == _CONFIG and isinstance(value, yaml.MappingNode):
             _take_all(document, "", value, is_value)
         else:
             _take(document, "", key, value, is_value)
-    return Document(recipe, document.values, document.places)
+    return Document(recipe, document.values, document.places, mark)
 
 
 def write(recipe: Recipe, values: Mapping[str, Any], *, remarks: tuple[str, ...] = ()) -> str:

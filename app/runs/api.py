@@ -26,7 +26,7 @@ from app.experiments import service as experiments
 from app.metrics import service as metrics
 from app.models import Run
 from app.projects import service as projects
-from app.runs import service
+from app.runs import queue, service
 from app.runs.schemas import EventAnswer, ExternalRunBody, FinishBody, RunAnswer, RunBody
 from app.runs.sorting import parse_sort
 
@@ -98,6 +98,7 @@ async def list_runs(
     cursor: Cursor = None,
     project: Annotated[str | None, Query(description="Only runs of this project")] = None,
     experiment: Annotated[str | None, Query(description="Only runs of this experiment")] = None,
+    sweep: Annotated[str, Query(max_length=200, description="Only runs of this sweep")] = "",
     key: Annotated[
         list[str] | None,
         Query(max_length=50, description="Metric keys whose summaries are wanted, too"),
@@ -118,6 +119,7 @@ async def list_runs(
         cursor=cursor,
         sort=sort,
         experiment=home,
+        sweep=sweep,
     )
     order = parse_sort(sort)
     keys = {*HEADLINE_KEYS, *(key or ()), *([order.name] if order.kind == "metric" else ())}
@@ -190,6 +192,6 @@ async def list_events(
 
 async def _answer(session: AsyncSession, run: Run) -> RunAnswer:
     series = await metrics.list_series(session, run)
-    position = await service.queue_position(session, run)
+    position = await queue.queue_position(session, run)
     steps = await service.pushed_steps(session, [run])
     return RunAnswer.of(run, series, queue_position=position, pushed_step=steps.get(run.id))

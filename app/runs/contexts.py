@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.web.cluster_line import ClusterLine
-from app.web.config_table import ConfigGroup
+from app.web.config_table import ConfigChange, ConfigGroup
 from app.web.paging import Pager
 from app.web.run_table import Condition, RateFigure, RunRow
 from app.web.svg import MazePicture
@@ -40,6 +40,9 @@ class RunsPage:
     """The status filtered by, or empty."""
     project: str
     """The project that the table is narrowed to, or empty."""
+    sweep: str
+    """The id of the sweep that the table is narrowed to, or empty."""
+    without_sweep_url: str
     live_url: str
     """Where the table's newer form comes from; the same page."""
     pager: Pager
@@ -63,6 +66,15 @@ class Failure:
     message: str
     evidence: list[str]
     hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPlace:
+    """The sweep that made a run, and the run's number in it, from 1."""
+
+    slug: str
+    name: str
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +106,7 @@ class RunHead:
     is_deleted: bool
     failure: Failure | None
     tabs: list[Tab]
+    sweep: SweepPlace | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,8 +260,12 @@ class ConfigPage:
     recipe: str
     digest: str
     groups: list[ConfigGroup]
-    command: str
-    """The entry point as it is submitted."""
+    changes: list[ConfigChange]
+    """What is not the recipe's."""
+    files: list[tuple[str, str]]
+    """Names and texts of the job's own files; none for a run that others execute."""
+    submit_command: str
+    package_url: str
 
 
 @dataclass(frozen=True, slots=True)

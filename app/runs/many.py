@@ -51,8 +51,10 @@ async def create_all(
     await session.flush()
     session.add_all(made)
     await session.flush()
-    for run, each in zip(made, planned, strict=True):
-        session.add_all(rows.values_of(run, each.config))
+    await rows.add_values(
+        session, ((run, each.config) for run, each in zip(made, planned, strict=True))
+    )
+    for run in made:
         session.add(created(run, at=run.created_at, actor=actor.name))
         rows.record(session, actor, Action.RUN_CREATE, run)
     await session.flush()

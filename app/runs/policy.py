@@ -3,14 +3,15 @@
 Looked at twice: when a run is launched, and by the worker before anything is started.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.clusters.service import is_off
+from app.clusters.service import gpus_by_node, is_off
 from app.errors import NotFound
 from app.models import Cluster, ClusterKind
 from app.recipes import service as recipes
+from app.recipes.model import Recipe
 
 CLUSTER = "cluster"
 EMBEDDED_OFF = "embedded_off"
@@ -56,6 +57,23 @@ def _embedded_only(cluster: Cluster, recipe: str) -> Barrier | None:
         "one",
         "choose the embedded cluster, or another recipe",
     )
+
+
+def first_that_runs(offered: Sequence[Cluster], recipe: Recipe) -> Cluster:
+    """Of clusters to choose from, the one for a recipe unless somebody says another."""
+    own = [each for each in offered if each.kind is ClusterKind.EMBEDDED]
+    others = [each for each in offered if each.kind is not ClusterKind.EMBEDDED]
+    is_refused = recipes.embedded_refusal(recipe) is not None
+    return ((others + own) if is_refused else (own + others))[0]
+
+
+def place_on(cluster: Cluster, others: Sequence[recipes.OtherRun] = ()) -> recipes.Place:
+    """What a config is looked at beside: the cluster's GPUs, as far as anybody saw its nodes."""
+    if cluster.kind is ClusterKind.EMBEDDED:
+        return recipes.Place(is_embedded=True, other_runs=others)
+    gpus = gpus_by_node(cluster)
+    seen = recipes.ClusterResources(name=cluster.name, gpus_by_node=gpus) if gpus else None
+    return recipes.Place(cluster=seen, other_runs=others)
 
 
 def _off(cluster: Cluster) -> Barrier | None:

@@ -1,7 +1,8 @@
 """Queries on runs, attempts and events."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -21,8 +22,11 @@ from app.models import (
     RunStatus,
     Sweep,
 )
+from app.runs.states import ENDED
 
 _SEARCHED = (Run.name, Run.slug, Experiment.name)
+# As `recipes.flatten` cuts what is stored.
+_VALUE_LENGTH = 500
 _ACTIVE = (RunStatus.SUBMITTING, RunStatus.PENDING, RunStatus.RUNNING, RunStatus.STOPPING)
 
 
@@ -63,12 +67,14 @@ async def list_sorted(
     after: list[Any] | None,
     limit: int,
     experiment_id: UUID | None = None,
+    sweep: str = "",
     text: str = "",
     statuses: Sequence[RunStatus] = (),
 ) -> Sequence[tuple[Run, Any]]:
     """Runs with their sort value; `after` is [sort value, id] of the last one already shown.
 
-    `text` is searched for in the name, the slug and the experiment's name.
+    `sweep` is a sweep's slug. `text` is searched for in the name, the slug and the experiment's
+    name.
     """
     value, query = _sorted_by(sort)
     query = query.add_columns(value.label("sort_value"))
@@ -77,6 +83,10 @@ async def list_sorted(
         query = query.where(Run.project_id.in_(projects))
     if experiment_id is not None:
         query = query.where(Run.experiment_id == experiment_id)
+    if sweep:
+        query = query.where(
+            Run.sweep_id == select(Sweep.id).where(Sweep.slug == sweep).scalar_subquery()
+        )
     if text:
         query = query.join(Run.experiment).where(
             or_(*(c.icontains(text, autoescape=True) for c in _SEARCHED))
@@ -149,24 +159,45 @@ async def queued_before(session: AsyncSession, run: Run) -> int:
 
 async def active_by_cluster(session: AsyncSession) -> dict[UUID, int]:
     """How many runs each cluster is busy with."""
+    return {row[0]: row[1] for row in await session.execute(_active())}
+
+
+async def list_path_users(
+    session: AsyncSession,
+    cluster_id: UUID,
+    paths: Mapping[str, str],
+    projects: frozenset[UUID] | None,
+    *,
+    limit: int,
+) -> list[tuple[str, dict[str, str]]]:
+    """Unfinished runs with one of these config values, by name; the newest first.
+
+    `paths` by key, and those that a run has of them; with or without a slash at the end.
+    """
+    same = [
+        and_(ConfigValue.key == key, ConfigValue.text.in_(_spellings(path)))
+        for key, path in paths.items()
+    ]
     query = (
-        select(Cluster.id, func.count(Run.id))
-        .join(Run, Run.cluster_id == Cluster.id)
-        .where(Run.status.in_(_ACTIVE))
-        .group_by(Cluster.id)
+        select(Run.id, Run.name, ConfigValue.key, ConfigValue.text)
+        .join(ConfigValue, ConfigValue.run_id == Run.id)
+        .where(or_(*same), Run.cluster_id == cluster_id, Run.status.not_in(ENDED))
+        .where(Run.deleted_at.is_(None))
+        .order_by(Run.id.desc())
+        .limit(limit * len(paths))
     )
-    return {row[0]: row[1] for row in await session.execute(query)}
+    if projects is not None:
+        query = query.where(Run.project_id.in_(projects))
+    found: dict[UUID, tuple[str, dict[str, str]]] = {}
+    for run_id, name, key, text in await session.execute(query):
+        found.setdefault(run_id, (name, {}))[1][key] = text
+    return list(found.values())[:limit]
 
 
 async def queued_by_cluster(session: AsyncSession) -> dict[UUID, list[Waiting]]:
     """The runs that wait for each cluster, the next one first."""
-    queue = _queue().subquery()
-    limit: ColumnElement[int | None] = case(
-        (queue.c.ahead >= queue.c.sweep_limit, queue.c.sweep_limit)
-    )
-    query = select(queue.c.cluster_id, queue.c.run_id, limit).order_by(queue.c.run_id)
     found: dict[UUID, list[Waiting]] = {}
-    for row in (await session.execute(query)).all():
+    for row in (await session.execute(_waiting())).all():
         found.setdefault(row[0], []).append(Waiting(row[1], row[2]))
     return found
 
@@ -258,6 +289,31 @@ async def set_desired_all(
 ) -> None:
     """As `set_desired`, for runs that the session holds."""
     await session.execute(update(Run).where(Run.id.in_(run_ids)).values(desired_status=desired))
+
+
+@cache
+def _active() -> Select[UUID, int]:
+    # Making these two takes longer than running them, and each page with a cluster on it asks.
+    return (
+        select(Cluster.id, func.count(Run.id))
+        .join(Run, Run.cluster_id == Cluster.id)
+        .where(Run.status.in_(_ACTIVE))
+        .group_by(Cluster.id)
+    )
+
+
+@cache
+def _waiting() -> Select[Any]:
+    queue = _queue().subquery()
+    limit: ColumnElement[int | None] = case(
+        (queue.c.ahead >= queue.c.sweep_limit, queue.c.sweep_limit)
+    )
+    return select(queue.c.cluster_id, queue.c.run_id, limit).order_by(queue.c.run_id)
+
+
+def _spellings(path: str) -> tuple[str, str]:
+    bare = path.rstrip("/")
+    return bare[:_VALUE_LENGTH], f"{bare}/"[:_VALUE_LENGTH]
 
 
 def _queue() -> Select[Any]:

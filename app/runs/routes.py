@@ -12,7 +12,7 @@ from app.metrics import service as metrics
 from app.metrics.charts import HERO_KEY
 from app.models import RunOrigin, RunStatus
 from app.projects import service as projects
-from app.runs import service, views
+from app.runs import queue, service, views
 from app.runs.contexts import (
     ChartsPage,
     ChartsPart,
@@ -65,6 +65,7 @@ async def list_runs(
     project: str = "",
     q: SearchWords = "",
     status: str = "",
+    sweep: SearchWords = "",
     cursor: Cursor = None,
 ) -> HTMLResponse:
     statuses = _STATUSES.get(status, ())
@@ -74,15 +75,16 @@ async def list_runs(
             projects=await projects.narrow(session, viewer.principal, project),
             limit=PAGE_SIZE,
             cursor=cursor,
+            sweep=sweep,
             text=q,
             statuses=statuses,
         )
         counts = await metrics.list_solve_counts(session, found.items)
         steps = await service.pushed_steps(session, found.items)
-        loads = await service.loads(session)
+        loads = await queue.loads(session)
         line = await embedded_line(session)
     now = utcnow()
-    query = {"project": project, "q": q, "status": status if statuses else ""}
+    query = {"project": project, "q": q, "sweep": sweep, "status": status if statuses else ""}
     context = RunsPage(
         rows=[
             run_row(
@@ -99,6 +101,8 @@ async def list_runs(
         query=q,
         status=query["status"],
         project=project,
+        sweep=sweep,
+        without_sweep_url=_url(query | {"sweep": ""}),
         live_url=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
         pager=pager("/runs", query, cursor=cursor, next_cursor=found.next_cursor),
         cluster=line,
@@ -173,6 +177,10 @@ async def mazes_part(request: Request, slug: str, store: Store, viewer: RunReade
 
 
 def _chip(title: str, value: str, query: dict[str, str]) -> StatusChip:
-    kept = {name: text for name, text in (query | {"status": value}).items() if text}
-    url = "/runs" + ("?" + urlencode(kept) if kept else "")
+    url = _url(query | {"status": value})
     return StatusChip(title, url, is_current=query["status"] == value)
+
+
+def _url(query: dict[str, str]) -> str:
+    kept = {name: text for name, text in query.items() if text}
+    return "/runs" + ("?" + urlencode(kept) if kept else "")

@@ -1,7 +1,6 @@
 """Runs: created, listed, stopped, resumed; their events. Only workers write statuses later."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -29,34 +28,12 @@ from app.models import (
 )
 from app.paging import Page, decode_id_cursor, page_of
 from app.recipes import service as recipes
-from app.runs import launch_checks, repository, rows
+from app.runs import launch_checks, path_users, repository, rows
 from app.runs.sorting import cursor_of, parse_sort, place_of
 from app.runs.states import ENDED, created, transition
 from app.sharing import service as sharing
 
 EXTERNAL_RECIPE = "external"
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterLoad:
-    """`active_count` runs are under way; `queued` are the ids of those that wait, next first.
-
-    `held` wait for other runs of their sweep, and keep no place in the queue until then: the
-    number of runs that their sweep may have under way, by run id.
-    """
-
-    active_count: int = 0
-    queued: Sequence[UUID] = ()
-    held: Mapping[UUID, int] = field(default_factory=dict)
-
-    @property
-    def waiting_count(self) -> int:
-        return len(self.queued) + len(self.held)
-
-    def position(self, run_id: UUID) -> int | None:
-        """As `queue_position` says it; None if the run does not wait here."""
-        place = list(self.queued).index(run_id) if run_id in self.queued else None
-        return None if place is None else self.active_count + place + 1
 
 
 async def create(
@@ -67,6 +44,7 @@ async def create(
     cluster: str | None = None,
     overrides: Mapping[str, Any] | None = None,
     config: Mapping[str, Any] | None = None,
+    yaml: str | None = None,
     name: str | None = None,
     tags: Sequence[str] = (),
     version: int | None = None,
@@ -74,26 +52,30 @@ async def create(
     """Queues a run of a version of the experiment's config, the newest unless told otherwise.
 
     `overrides` make an immutable config of this run only; so does `config`, which stands for all
-    values and not only for those that differ. Raises `Invalid` for values the recipe or the cluster
-    refuses and for secrets that are not there, `Conflict` if the experiment has no config or is
-    archived, `NotFound` for the cluster and the version.
+    values and not only for those that differ, and which `yaml` was typed as. Raises `Invalid` for
+    values the recipe or the cluster refuses and for secrets that are not there, `Conflict` if the
+    experiment has no config or is archived, `NotFound` for the cluster and the version.
     """
     experiments.require_open(experiment)
     place = experiment.project_id
     given = config if config is not None else overrides or {}
-    await launch_checks.check_texts(session, place, given, name=name, tags=tags)
+    typed = {**given} if yaml is None else {**given, experiments.YAML: yaml}
+    await launch_checks.check_texts(session, place, typed, name=name, tags=tags)
     base = await _base(session, experiment, version)
     is_whole = config is not None
-    frozen = _config_for(experiment, base, given, is_whole=is_whole, actor=actor)
+    frozen = _config_for(experiment, base, given, is_whole=is_whole, yaml=yaml, actor=actor)
     session.add(frozen)
     await launch_checks.check_texts(session, place, frozen.values)
-    named = cluster and await clusters.get(session, cluster)
-    target = named or await clusters.ensure_embedded(session)
+    is_embedded = not cluster or cluster == clusters.EMBEDDED
+    target = await (
+        clusters.ensure_embedded(session) if is_embedded else clusters.get(session, cluster or "")
+    )
     _check_cluster(target, frozen)
     run = rows.new_run(experiment, frozen, actor=actor, name=name, tags=tags)
     run.cluster_id = target.id
     await launch_checks.check_launch(session, run, frozen, target)
-    return await _store(session, run, frozen, actor)
+    caution = await path_users.caution(session, run, frozen, target)
+    return await _store(session, run, frozen, actor, caution)
 
 
 async def create_external(
@@ -158,13 +140,15 @@ async def list_page(
     cursor: str | None = None,
     sort: str = "-created_at",
     experiment: Experiment | None = None,
+    sweep: str = "",
     text: str = "",
     statuses: Sequence[RunStatus] = (),
 ) -> Page[Run]:
     """Runs in `projects` (None: in all) that are not deleted, with experiment, project, config,
     cluster and attempts.
 
-    `text` narrows to runs whose name, slug or experiment's name contains it.
+    `sweep` narrows to the runs of the sweep with that slug, `text` to runs whose name, slug or
+    experiment's name contains it.
     `sort` is a column, `metric:<key>:<last|best|min|max>` or `config:<key>`, with `-` in front
     for descending; runs without a value come last. Raises `Invalid`.
     """
@@ -176,6 +160,7 @@ async def list_page(
         after=place_of(cursor, order) if cursor else None,
         limit=limit + 1,
         experiment_id=experiment.id if experiment else None,
+        sweep=sweep,
         text=text.strip(),
         statuses=statuses,
     )
@@ -199,41 +184,6 @@ async def pushed_steps(session: AsyncSession, runs: Sequence[Run]) -> dict[UUID,
     """The highest step that was pushed to each external run, by run id, in at most one query."""
     external = [run.id for run in runs if run.origin is RunOrigin.EXTERNAL]
     return await repository.last_steps(session, external) if external else {}
-
-
-async def queue_position(session: AsyncSession, run: Run) -> int | None:
-    """1 for the run that the cluster takes next while nothing runs.
-
-    None if it is not queued, or held back by its sweep.
-    """
-    if run.status is not RunStatus.QUEUED or await sweep_limit(session, run) is not None:
-        return None
-    return await repository.queued_before(session, run) + 1
-
-
-async def sweep_limit(session: AsyncSession, run: Run) -> int | None:
-    """How many runs its sweep may have under way, if that is why the queued run waits."""
-    if run.sweep_id is None or run.status is not RunStatus.QUEUED:
-        return None
-    return await repository.sweep_limit(session, run)
-
-
-async def loads(session: AsyncSession) -> dict[UUID, ClusterLoad]:
-    """What each cluster is busy with and what waits for it, by cluster id, in two queries."""
-    active = await repository.active_by_cluster(session)
-    waiting = await repository.queued_by_cluster(session)
-    return {
-        cluster_id: ClusterLoad(
-            active.get(cluster_id, 0),
-            [each.run_id for each in waiting.get(cluster_id, ()) if each.sweep_limit is None],
-            {
-                each.run_id: each.sweep_limit
-                for each in waiting.get(cluster_id, ())
-                if each.sweep_limit is not None
-            },
-        )
-        for cluster_id in active.keys() | waiting.keys()
-    }
 
 
 async def list_of_sweep(session: AsyncSession, sweep_id: UUID) -> Sequence[Run]:
@@ -375,6 +325,7 @@ def _config_for(
     given: Mapping[str, Any],
     *,
     is_whole: bool,
+    yaml: str | None,
     actor: Actor,
 ) -> Config:
     """The version itself, or a config of one run where its values are others."""
@@ -384,7 +335,13 @@ def _config_for(
     if is_whole and values == base.values:
         return base
     return experiments.make_config(
-        experiment, base.recipe, values, version=None, base_version=base.version, actor=actor
+        experiment,
+        base.recipe,
+        values,
+        version=None,
+        base_version=base.version,
+        actor=actor,
+        yaml=yaml,
     )
 
 
@@ -395,11 +352,13 @@ def _check_cluster(cluster: Cluster, config: Config) -> None:
         raise Invalid(message, [Problem("cluster", refusal.rule, message)])
 
 
-async def _store(session: AsyncSession, run: Run, config: Config, actor: Actor) -> Run:
+async def _store(
+    session: AsyncSession, run: Run, config: Config, actor: Actor, caution: str = ""
+) -> Run:
     session.add(run)
     await session.flush()
-    session.add_all(rows.values_of(run, config))
-    session.add(created(run, at=run.created_at, actor=actor.name))
+    await rows.add_values(session, [(run, config)])
+    session.add(created(run, at=run.created_at, actor=actor.name, message=caution))
     rows.record(session, actor, Action.RUN_CREATE, run)
     await session.flush()
     return await get(session, run.slug)

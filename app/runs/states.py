@@ -55,9 +55,9 @@ class WrongTransition(Exception):
     """A status change that the table does not allow. The row is unchanged."""
 
 
-def created(run: Run, *, at: datetime, actor: str) -> Event:
+def created(run: Run, *, at: datetime, actor: str, message: str = "") -> Event:
     """The first event of a new run, whose status is given when the row is made."""
-    return _event(run, None, run.status, at=at, actor=actor, reason="created", message="")
+    return _event(run, None, run.status, at=at, actor=actor, reason="created", message=message)
 
 
 def transition(

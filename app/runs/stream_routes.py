@@ -12,7 +12,7 @@ from app.db import Database, ReadSession
 from app.logs import service as logs
 from app.metrics import service as metrics
 from app.models import Run
-from app.runs import log_lines, service, views
+from app.runs import log_lines, queue, service, views
 from app.runs.loading import pushed_step
 from app.runs.log_lines import AttemptNumber, LineNumber
 from app.runs.states import ENDED
@@ -76,8 +76,8 @@ class RunFollower:
     async def look(self) -> list[ServerSentEvent]:
         async with self.database.read() as session:
             run = await service.get(session, self.slug)
-            limit = await service.sweep_limit(session, run)
-            position = await service.queue_position(session, run)
+            limit = await queue.sweep_limit(session, run)
+            position = await queue.queue_position(session, run)
             counts = (await metrics.list_solve_counts(session, [run])).get(run.id, [])
             series = await self._series(session, run)
             step = await pushed_step(session, run)

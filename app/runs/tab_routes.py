@@ -8,15 +8,15 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 
 from app.clock import utcnow
+from app.code import service as code
 from app.errors import NotFound
 from app.logs import service as logs
 from app.metrics import service as metrics
 from app.metrics.charts import chart_for
 from app.models import Run
-from app.runs import log_lines, service, views
+from app.runs import job_package, log_lines, service, views
 from app.runs.contexts import (
     ChartPage,
-    ConfigPage,
     LogLine,
     LogPage,
     RunHead,
@@ -25,8 +25,7 @@ from app.runs.contexts import (
 )
 from app.runs.loading import load_head
 from app.runs.log_lines import AttemptNumber, LineNumber
-from app.web.config_table import config_groups, find_recipe
-from app.web.deps import RunReader, Store
+from app.web.deps import Config, RunReader, Store
 from app.web.paging import Cursor, pager
 from app.web.search import SearchWords
 from app.web.templating import page
@@ -118,16 +117,20 @@ async def whole_log(
 async def show_config(request: Request, slug: str, store: Store, viewer: RunReader) -> HTMLResponse:
     async with store.read() as session:
         run, head = await load_head(session, slug, viewer, tab="Config")
-    config = run.config
-    recipe = find_recipe(config.recipe)
-    context = ConfigPage(
-        head=head,
-        recipe=f"{config.recipe} v{config.recipe_version}",
-        digest=config.digest,
-        groups=config_groups(config.values, recipe),
-        command=views.script(config, recipe),
-    )
-    return page(request, "runs/config.html", context)
+    return page(request, "runs/config.html", job_package.config_page(run, head))
+
+
+@router.get("/runs/{slug}/package.zip")
+async def download_package(
+    slug: str, store: Store, settings: Config, _viewer: RunReader
+) -> StreamingResponse:
+    """The folder that the run's job is submitted from, with the code that was uploaded for it."""
+    async with store.read() as session:
+        run = await service.get(session, slug)
+        upload = await code.find_for_job(session, run.project_id, run.config.values)
+    body = await job_package.open_package(store, settings.home, run, upload)
+    headers = {"Content-Disposition": f'attachment; filename="{slug}.zip"'}
+    return StreamingResponse(body, media_type="application/zip", headers=headers)
 
 
 @router.get("/runs/{slug}/timeline")

@@ -11,7 +11,6 @@ import numpy as np
 from app.metrics.charts import HERO_KEY, ChartSpec, chart_for, charts_for
 from app.metrics.service import SeriesView, SolveCount
 from app.models import (
-    Config,
     DesiredStatus,
     Event,
     MetricSeries,
@@ -20,8 +19,6 @@ from app.models import (
     RunStatus,
     TrainingEvaluation,
 )
-from app.recipes import service as recipes
-from app.recipes.model import Recipe
 from app.runs.contexts import (
     AttemptRow,
     ChartCard,
@@ -31,10 +28,11 @@ from app.runs.contexts import (
     MazeCell,
     MazeGrid,
     RunHead,
+    SweepPlace,
     Tab,
     TimelineEvent,
 )
-from app.runs.service import ClusterLoad
+from app.runs.queue import ClusterLoad
 from app.runs.states import ENDED
 from app.web.cluster_line import cluster_line
 from app.web.filters import duration, number, percent
@@ -98,6 +96,9 @@ def run_head(
         tabs=[
             Tab(title, f"/runs/{run.slug}{path}", is_current=title == tab) for title, path in _TABS
         ],
+        sweep=SweepPlace(run.sweep.slug, run.sweep.name, run.sweep_number or 0)
+        if run.sweep
+        else None,
     )
 
 
@@ -226,14 +227,6 @@ def points(view: SeriesView) -> dict[str, object]:
         "is_new": view.is_new,
         "cursor": view.cursor,
     }
-
-
-def script(config: Config, recipe: Recipe | None) -> str:
-    """The script of the job as it is rendered; empty for runs that others execute."""
-    if recipe is None:
-        return ""
-    files = recipes.render(recipe, config.values).files
-    return next(iter(files.values()))
 
 
 def stop_consequences(run: Run) -> list[str]:

@@ -40,7 +40,7 @@ async def preview_sweep(body: PreviewBody, caller: Writer, store: Store) -> Plan
     async with store.read() as session:
         subject = await _subject(session, body, caller)
         await service.refuse_secrets(session, subject, body.request())
-    return PlanAnswer.of(await service.plan(subject, body.request()))
+    return PlanAnswer.of(await service.plan(subject, body.request()), subject.cluster)
 
 
 @router.post("/sweeps", status_code=201)
@@ -57,7 +57,8 @@ async def create_sweep(
     async with store.write() as session:
 
         async def make() -> SweepAnswer:
-            now = await _subject(session, body, caller)
+            # The version that was planned, though a newer one was saved meanwhile.
+            now = await _subject(session, body, caller, version=subject.config.version)
             made = await service.create(session, now, request, plan, actor=caller.actor)
             return await _answer(session, await service.get(session, made.slug))
 
@@ -109,10 +110,13 @@ async def resume_sweep(sweep_id: str, caller: SweepWriter, session: Writing) -> 
     return await _answer(session, sweep)
 
 
-async def _subject(session: AsyncSession, body: PreviewBody, caller: Principal) -> Subject:
+async def _subject(
+    session: AsyncSession, body: PreviewBody, caller: Principal, *, version: int | None = None
+) -> Subject:
     experiment = await experiments.get(session, body.experiment)
     caller.require(Permission.WRITE, experiment.project_id, what=f"experiment {experiment.slug}")
-    return await service.subject(session, experiment, version=body.version, cluster=body.cluster)
+    wanted = body.version if version is None else version
+    return await service.subject(session, experiment, version=wanted, cluster=body.cluster)
 
 
 async def _answer(session: AsyncSession, sweep: Sweep) -> SweepAnswer:

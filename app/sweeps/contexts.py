@@ -54,13 +54,27 @@ class KeyFields:
 
 
 @dataclass(frozen=True, slots=True)
+class PreviewError:
+    """Why a config is refused, by which rule, and where to correct it."""
+
+    rule: str
+    message: str
+    links: list[Link]
+
+
+@dataclass(frozen=True, slots=True)
 class PreviewRow:
-    """A run that would be made; `cells` are its values of the keys that differ."""
+    """A run that would be made; `cells` are its values of the keys that differ.
+
+    `gpus` is None where its values do not tell how many it asks for.
+    """
 
     number: int
     name: str
     cells: list[str]
-    errors: list[str]
+    gpus: int | None
+    is_too_large: bool
+    errors: list[PreviewError]
     warnings: list[str]
     is_excluded: bool
 
@@ -75,6 +89,10 @@ class Preview:
     total: int
     run_count: int
     error_count: int
+    digest: str
+    """What it is of; a launch says it again."""
+    cluster: str
+    """What the chosen cluster has, and what the sweep asks of it at a time."""
     note: str
     can_launch: bool
 

@@ -1,5 +1,7 @@
 """What stands in the form of a sweep: texts as typed, and the sweep that they mean. No database."""
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -8,14 +10,16 @@ from starlette.datastructures import FormData
 from app.errors import Problem
 from app.recipes.model import Recipe, Value
 from app.recipes.numbers import find_whole_number
-from app.sweeps import texts
+from app.sweeps import expansion, texts
 from app.sweeps.expansion import Choice, Draw, Explicit, Grid, Random, Space
-from app.sweeps.service import Request
+from app.sweeps.service import MAX_RUNNING, Request
 from app.sweeps.texts import VALUES, WHOLE, Unread
 from app.web.forms import typed_values
 
 GRID, RANDOM, EXPLICIT = "grid", "random", "explicit"
 CONFIGS, COUNT, SEED, NAME, LIMIT = "configs", "count", "seed", "name", "max_running_runs"
+CLUSTER, PREVIEWED = "cluster", "previewed"
+_TYPED = (CONFIGS, COUNT, SEED, NAME, LIMIT, CLUSTER, PREVIEWED)
 LEAST_ROWS, SPARE_ROWS, MOST_ROWS = 3, 1, 20
 _DEFAULTS = {COUNT: "10", SEED: "0", LIMIT: "4"}
 
@@ -51,6 +55,11 @@ class Draft:
     def text(self, name: str) -> str:
         return self.typed.get(name, "")
 
+    def previewed(self, digest: str) -> "Draft":
+        """The same as it is shown with its configs; numbers of other ones are left in again."""
+        exclude = self.exclude if self.text(PREVIEWED) in ("", digest) else frozenset()
+        return replace(self, exclude=exclude, typed={**self.typed, PREVIEWED: digest})
+
     def masked(self, mask: Callable[[str], str]) -> "Draft":
         rows = tuple(KeyRow(mask(r.key), r.how, mask(r.values)) for r in self.rows)
         return replace(self, rows=rows, typed={n: mask(t) for n, t in self.typed.items()})
@@ -65,9 +74,15 @@ def read_form(form: FormData) -> Draft:
     return Draft(
         kind=kind if kind in (GRID, RANDOM, EXPLICIT) else GRID,
         rows=tuple(row for row in rows if not row.is_blank),
-        typed=_DEFAULTS | {n: typed[n] for n in (CONFIGS, COUNT, SEED, NAME, LIMIT) if n in typed},
+        typed=_DEFAULTS | {name: typed[name] for name in _TYPED if name in typed},
         exclude=frozenset(number for number in excluded if number is not None),
     )
+
+
+def preview_digest(space: Space, version: int | None, cluster: str) -> str:
+    """What a preview was of: numbers that are left out mean its configs and no others."""
+    said = json.dumps([expansion.as_json(space), version, cluster], sort_keys=True)
+    return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
 def request_of(draft: Draft, recipe: Recipe) -> tuple[Request | None, list[Problem]]:
@@ -75,6 +90,9 @@ def request_of(draft: Draft, recipe: Recipe) -> tuple[Request | None, list[Probl
     problems: list[Problem] = []
     space = _space(draft, recipe, problems)
     limit = _whole(draft, LIMIT, problems)
+    if not problems and not 1 <= limit <= MAX_RUNNING:
+        message = f"a sweep runs 1 to {MAX_RUNNING} of its runs at a time"
+        problems.append(Problem(LIMIT, "range", message))
     if space is None or problems:
         return None, problems
     name = draft.text(NAME).strip() or None

@@ -7,6 +7,7 @@ from app.names import MAX_NAME
 from app.recipes.model import Value
 
 _LONGEST_VALUE = 40
+_NOTHING_SET = "defaults"
 
 
 def differing(points: Sequence[Mapping[str, Value]], keys: Sequence[str]) -> list[str]:
@@ -20,8 +21,12 @@ def short_names(keys: Sequence[str]) -> dict[str, str]:
 
 
 def name_of(point: Mapping[str, Value], names: Mapping[str, str]) -> str:
-    """`lr=0.002, seed=1`: the point's values of the keys in `names`, cut to what a name holds."""
-    text = ", ".join(f"{short}={value_text(point.get(key))}" for key, short in names.items())
+    """`lr=0.002, seed=1`: the point's values of the keys in `names`, cut to what a name holds.
+
+    A key that the point lacks is not named; a point that lacks all of them is one of defaults.
+    """
+    named = [f"{short}={value_text(point[key])}" for key, short in names.items() if key in point]
+    text = ", ".join(named) or _NOTHING_SET
     text = "".join(sign if sign.isprintable() else " " for sign in text).strip()
     return text if len(text) <= MAX_NAME else text[: MAX_NAME - 1] + "…"
 

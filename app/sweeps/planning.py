@@ -3,14 +3,15 @@
 Up to 200 configs are checked, which takes a second for the largest: call it in a thread.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.errors import Invalid, Problem
 from app.experiments.digest import digest
 from app.recipes import service as recipes
-from app.recipes.model import Finding, Value
+from app.recipes.model import RUN_ID, Finding, Value
 from app.sweeps import expansion, naming
 from app.sweeps.expansion import MAX_RUNS, Point, Space
 
@@ -21,18 +22,23 @@ class Basis:
 
     recipe: str
     values: Mapping[str, Any]
-    cluster: recipes.ClusterResources | None = None
-    is_embedded: bool = False
+    place: recipes.Place = field(default_factory=recipes.Place)
+    refuse: Callable[[Mapping[str, Value]], Sequence[Finding]] = lambda _: ()
+    """What the cluster's administrator does not allow of a config."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRun:
-    """One config of a sweep, numbered from 1. `values` are complete; None while it has errors."""
+    """One config of a sweep, numbered from 1. `values` are complete; None while it has errors.
+
+    `gpus` is how many it asks for; None where the values do not tell.
+    """
 
     number: int
     name: str
     overrides: Point
     values: Mapping[str, Value] | None
+    gpus: int | None
     errors: Sequence[Finding]
     warnings: Sequence[Finding]
     is_excluded: bool
@@ -43,7 +49,7 @@ class Plan:
     """`total` configs are in the space, of which at most 200 are `runs`; `wanted` were asked for.
 
     `keys` are those that the sweep sets, `differing` those whose values differ between runs.
-    `problems` are about the space itself; then there are no runs.
+    `problems` are about the space itself, and then there are no runs, or about `exclude`.
     """
 
     runs: Sequence[PlannedRun]
@@ -78,7 +84,8 @@ class Plan:
 def plan(basis: Basis, space: Space, exclude: Collection[int] = ()) -> Plan:
     """All runs of a space, each checked by its recipe. Nothing is refused here.
 
-    The later of two runs with the same config has an error of its own.
+    The later of two runs with the same config has an error of its own, and so has each of several
+    that would write to the same files.
     """
     keys = expansion.keys_of(space)
     wrong = expansion.problems(space)
@@ -93,7 +100,14 @@ def plan(basis: Basis, space: Space, exclude: Collection[int] = ()) -> Plan:
         _run(basis, number, point, naming.name_of(values, names), number in exclude, first)
         for number, (point, values) in enumerate(zip(found.points, filled, strict=True), start=1)
     ]
-    return Plan(runs=runs, keys=keys, differing=differing, total=found.total, wanted=found.wanted)
+    return Plan(
+        runs=_kept_apart(basis, runs),
+        keys=keys,
+        differing=differing,
+        total=found.total,
+        wanted=found.wanted,
+        problems=_of_numbers(exclude, len(runs)),
+    )
 
 
 def require_ok(plan: Plan) -> None:
@@ -110,11 +124,11 @@ def _run(
     """`first` is by digest the first run that is made with that config."""
     recipe = recipes.get(basis.recipe)
     config = {**basis.values, **point}
-    findings = recipes.validate(
-        recipe, config, cluster=basis.cluster, is_embedded=basis.is_embedded
-    )
-    errors = list(findings.errors)
-    values = recipes.complete(recipe, config) if findings.ok else None
+    looked = recipes.examine(recipe, config, basis.place)
+    errors, values = list(looked.findings.errors), looked.values
+    if values is not None:
+        said = {each.fields for each in errors}
+        errors += [each for each in basis.refuse(values) if each.fields not in said]
     if values is not None and not is_excluded:
         same = first.setdefault(digest(recipe.name, recipe.version, values), number)
         errors += [_repeated(point, same)] if same != number else []
@@ -123,10 +137,41 @@ def _run(
         name=name,
         overrides=point,
         values=None if errors else values,
+        gpus=None if looked.gpus is None else sum(looked.gpus.values()),
         errors=errors,
-        warnings=findings.warnings,
+        warnings=looked.findings.warnings,
         is_excluded=is_excluded,
     )
+
+
+def _kept_apart(basis: Basis, runs: list[PlannedRun]) -> list[PlannedRun]:
+    """The runs, where those that share a path have an error: each goes on from another's files."""
+    recipe = recipes.get(basis.recipe)
+    paths = {
+        run.number: recipes.fixed_paths(recipe, {**basis.values, **run.overrides})
+        for run in runs
+        if not run.is_excluded
+    }
+    users = Counter(path for own in paths.values() for path in own.items())
+    return [
+        _apart(run, [p for p in paths.get(run.number, {}).items() if users[p] > 1]) for run in runs
+    ]
+
+
+def _apart(run: PlannedRun, shared: list[tuple[str, str]]) -> PlannedRun:
+    if not shared:
+        return run
+    errors = [
+        Finding(
+            rule="same_path",
+            fields=(key,),
+            message=f"{key} is {path} in more than one run of this sweep: each would overwrite the "
+            "others' files, or go on from their checkpoints",
+            fix=f"end it with {RUN_ID}, as in {path.rstrip('/')}/{RUN_ID}",
+        )
+        for key, path in shared
+    ]
+    return replace(run, values=None, errors=[*run.errors, *errors])
 
 
 def _repeated(point: Point, number: int) -> Finding:
@@ -138,8 +183,16 @@ def _repeated(point: Point, number: int) -> Finding:
     )
 
 
+def _of_numbers(exclude: Collection[int], count: int) -> list[Problem]:
+    unknown = sorted(number for number in exclude if not 1 <= number <= count)
+    if not unknown:
+        return []
+    message = f"there is no config {unknown[0]} to leave out: they are numbered 1 to {count}"
+    return [Problem("exclude", "no_such_config", message)]
+
+
 def _of_size(plan: Plan) -> list[Problem]:
-    if plan.problems:
+    if not plan.runs:
         return []
     if plan.total > MAX_RUNS:
         message = (

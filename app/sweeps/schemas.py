@@ -15,12 +15,19 @@ from app.api.schemas import (
     no_nul,
     plain_values,
 )
-from app.models import Run, RunStatus, Sweep, SweepKind
+from app.models import Cluster, Run, RunStatus, Sweep, SweepKind
 from app.recipes.model import Findings
 from app.recipes.schemas import ErrorFound, ValidationAnswer, WarningFound
 from app.sweeps import expansion
 from app.sweeps.expansion import Space
-from app.sweeps.service import MAX_RUNNING, MAX_RUNS, Plan, PlannedRun, Request
+from app.sweeps.service import (
+    MAX_RUNNING,
+    MAX_RUNS,
+    Plan,
+    PlannedRun,
+    Request,
+    cluster_gpus,
+)
 
 _RATE = "trainer.policy.optimizer_config.lr"
 Key = Annotated[str, Field(min_length=1, max_length=300), AfterValidator(no_nul)]
@@ -134,6 +141,7 @@ class PlannedRunAnswer(Answer):
     overrides: dict[str, Any]
     ok: bool
     is_excluded: bool
+    gpus: int | None = Field(description="How many it asks for; null where its values do not tell")
     errors: list[ErrorFound]
     warnings: list[WarningFound]
 
@@ -146,6 +154,7 @@ class PlannedRunAnswer(Answer):
             overrides=dict(run.overrides),
             ok=findings.ok,
             is_excluded=run.is_excluded,
+            gpus=run.gpus,
             errors=findings.errors,
             warnings=findings.warnings,
         )
@@ -160,13 +169,15 @@ class PlanAnswer(Answer):
     limit: int = Field(description="Most runs of a sweep")
     is_cut: bool
     run_count: int = Field(description="How many runs would be made")
+    cluster: str = Field(examples=["embedded"])
+    cluster_gpus: int | None = Field(description="Null while nobody has seen its nodes")
     keys: list[str]
     differing: list[str]
     errors: list[ProblemEntry]
     items: list[PlannedRunAnswer]
 
     @classmethod
-    def of(cls, plan: Plan) -> "PlanAnswer":
+    def of(cls, plan: Plan, cluster: Cluster) -> "PlanAnswer":
         found = plan.all_problems
         return cls(
             ok=not found,
@@ -175,6 +186,8 @@ class PlanAnswer(Answer):
             limit=MAX_RUNS,
             is_cut=plan.is_cut,
             run_count=len(plan.chosen),
+            cluster=cluster.slug,
+            cluster_gpus=cluster_gpus(cluster),
             keys=list(plan.keys),
             differing=list(plan.differing),
             errors=[ProblemEntry.model_validate(each) for each in found],

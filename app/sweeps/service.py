@@ -1,7 +1,7 @@
 """Sweeps: planned, made with all their runs or not at all, stopped and resumed as one."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -21,8 +21,10 @@ from app.models import Cluster, ClusterKind, Config, Experiment, Run, RunStatus,
 from app.names import checked_name
 from app.paging import Page, decode_id_cursor, page_of
 from app.recipes import service as recipes
-from app.runs import many
+from app.recipes.model import Finding
+from app.runs import many, policy
 from app.runs import service as runs
+from app.runs.path_users import list_path_users
 from app.secrets import service as secrets
 from app.sweeps import expansion, repository
 from app.sweeps.expansion import MAX_RUNS, Space
@@ -36,11 +38,13 @@ __all__ = [
     "PlannedRun",
     "Request",
     "Subject",
+    "cluster_gpus",
     "count_statuses",
     "create",
     "get",
     "list_page",
     "list_runs",
+    "offered",
     "plan",
     "refuse_secrets",
     "require_ok",
@@ -70,6 +74,8 @@ class Subject:
     experiment: Experiment
     config: Config
     cluster: Cluster
+    other_runs: Sequence[recipes.OtherRun] = ()
+    """Unfinished ones that write to the paths of the config."""
 
 
 async def subject(
@@ -88,20 +94,44 @@ async def subject(
         found = await _embedded(session)
     else:
         found = await clusters.get(session, cluster or "")
-    return Subject(experiment=experiment, config=config, cluster=found)
+    others = await list_path_users(
+        session,
+        recipes.get(config.recipe),
+        config.values,
+        found,
+        projects=frozenset({experiment.project_id}),
+    )
+    return Subject(experiment=experiment, config=config, cluster=found, other_runs=others)
+
+
+async def offered(session: AsyncSession) -> list[Cluster]:
+    """The clusters to choose from; the embedded one, though nobody started it yet."""
+    return list(await clusters.list_all(session)) or [clusters.not_yet_started()]
+
+
+def cluster_gpus(cluster: Cluster) -> int | None:
+    """How many GPUs it has; None while nobody has seen its nodes."""
+    if cluster.kind is ClusterKind.EMBEDDED:
+        return 0
+    nodes = clusters.gpus_by_node(cluster)
+    return sum(nodes) if nodes else None
 
 
 async def plan(subject: Subject, request: Request) -> Plan:
     """The config of each run, checked; in a thread, without the database."""
-    is_embedded = subject.cluster.kind is ClusterKind.EMBEDDED
-    gpus = None if is_embedded else clusters.gpus_by_node(subject.cluster)
+    cluster, recipe = subject.cluster, subject.config.recipe
+
+    def refuse(values: Mapping[str, Any]) -> list[Finding]:
+        return [
+            Finding(rule=each.rule, fields=(each.field,), message=each.message, fix=each.fix)
+            for each in policy.barriers(cluster, recipe, values)
+        ]
+
     basis = Basis(
-        recipe=subject.config.recipe,
+        recipe=recipe,
         values=subject.config.values,
-        cluster=recipes.ClusterResources(name=subject.cluster.name, gpus_by_node=gpus)
-        if gpus
-        else None,
-        is_embedded=is_embedded,
+        place=policy.place_on(cluster, subject.other_runs),
+        refuse=refuse,
     )
     return await asyncio.to_thread(make_plan, basis, request.space, frozenset(request.exclude))
 

@@ -10,7 +10,10 @@ from app.recipes.model import Recipe, Value
 from app.recipes.numbers import find_number, find_whole_number
 from app.sweeps.expansion import MAX_RUNS, Draw, LogUniform, Point, Uniform, WholeNumber
 
-_TO = re.compile(r"\s*(?:,|\.\.+|…|–|\bto\b)\s*")
+# Blanks are made one before: any number of them, tried from each, would take their square of steps.
+_TO = re.compile(r" ?(?:,|\.\.+|…|–|\bto\b) ?")
+# A shell's words are read in the square of their length.
+_LONGEST_LINE = 10_000
 # Beyond it, floats no longer tell whole numbers apart.
 _LARGEST = 2**53
 _OPEN, _CLOSE, _QUOTES = "[{(", "]})", "'\""
@@ -38,7 +41,7 @@ def read_value(recipe: Recipe, key: str, text: str) -> Value:
 
 def read_draw(key: str, how: str, text: str) -> Draw:
     """`1e-4 to 1e-2` as a range. Raises `Unread`."""
-    ends = _TO.split(text.strip())
+    ends = _TO.split(" ".join(text.split()), maxsplit=2)
     if len(ends) == 2 and how == WHOLE:
         low, high = find_whole_number(ends[0]), find_whole_number(ends[1])
         if low is not None and high is not None and max(abs(low), abs(high)) <= _LARGEST:
@@ -92,6 +95,8 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _point(recipe: Recipe, line: str, number: int, field: str) -> Point:
+    if len(line) > _LONGEST_LINE:
+        raise Unread(field, f"line {number} has more than {_LONGEST_LINE:,} characters")
     try:
         words = shlex.split(line)
     except ValueError as error:

@@ -1,17 +1,20 @@
 """Turns sweeps, planned or made, into what the pages show. No database."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from app.errors import Problem
 from app.experiments.contexts import ExperimentHead, Link
-from app.models import Config, Run, RunStatus, Sweep
+from app.models import Cluster, Config, Experiment, Run, RunStatus, Sweep
 from app.recipes.model import JOB, Recipe
+from app.recipes.numbers import find_whole_number
 from app.runs.states import ENDED
-from app.sweeps import naming
+from app.sweeps import naming, service
 from app.sweeps.contexts import (
     Choice,
     KeyFields,
     Preview,
+    PreviewError,
     PreviewRow,
     SweepFormPage,
     SweepPage,
@@ -19,12 +22,14 @@ from app.sweeps.contexts import (
     SweepRunRow,
 )
 from app.sweeps.draft import (
+    CLUSTER,
     CONFIGS,
     COUNT,
     EXPLICIT,
     GRID,
     LIMIT,
     NAME,
+    PREVIEWED,
     RANDOM,
     SEED,
     Draft,
@@ -33,7 +38,7 @@ from app.sweeps.draft import (
 from app.sweeps.planning import Plan, PlannedRun
 from app.sweeps.texts import LOG_UNIFORM, UNIFORM, VALUES, WHOLE
 from app.web.filters import sentence
-from app.web.forms import FormField, group_problems
+from app.web.forms import FormField, control_id, group_problems
 from app.web.run_table import RunRow
 
 _KINDS = (
@@ -50,18 +55,26 @@ _HOW = {
 BEST = "best"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """What the form is about: a version of an experiment, and the clusters to choose from."""
+
+    experiment: Experiment
+    head: ExperimentHead
+    config: Config
+    recipe: Recipe
+    clusters: Sequence[Cluster]
+    cluster: Cluster
+
+
 def form_page(
-    head: ExperimentHead,
-    config: Config,
-    recipe: Recipe,
-    draft: Draft,
-    problems: Sequence[Problem] = (),
-    plan: Plan | None = None,
+    basis: Basis, draft: Draft, problems: Sequence[Problem] = (), plan: Plan | None = None
 ) -> SweepFormPage:
     """The form with what was typed; with a plan, what it would make."""
+    head, config, recipe = basis.head, basis.config, basis.recipe
     by_field = _by_field(problems)
     rows = _rows(draft, by_field)
-    configs, draws, fields = _fields(draft, by_field)
+    configs, draws, fields = _fields(draft, by_field, basis)
     named = [*(r.key for r in rows), configs, *draws, *fields]
     at_key = {row.key.value.strip(): row.key.name for row in rows if row.key.value.strip()}
     said = {at_key.get(field, field): text for field, text in by_field.items()}
@@ -78,20 +91,28 @@ def form_page(
         configs=configs,
         draw_fields=draws,
         fields=fields,
-        problems=group_problems(said, named),
-        preview=preview(plan) if plan is not None and plan.runs else None,
+        problems=[
+            # What is wrong with single configs stands in the preview.
+            ("preview" if text == said.get("runs") else field, text)
+            for field, text in group_problems(said, named)
+        ],
+        preview=preview(plan, basis, draft) if plan is not None and plan.runs else None,
     )
 
 
-def preview(plan: Plan) -> Preview:
+def preview(plan: Plan, basis: Basis, draft: Draft) -> Preview:
     names = naming.short_names(list(plan.differing or plan.keys))
-    rows = [_preview_row(run, list(names)) for run in plan.runs]
+    places = _Places(basis, draft)
+    most = service.cluster_gpus(basis.cluster)
+    rows = [_preview_row(run, list(names), places, most) for run in plan.runs]
     return Preview(
         keys=[(short, key) for key, short in names.items()],
         rows=rows,
         total=plan.total,
         run_count=len(plan.chosen),
         error_count=sum(bool(row.errors) and not row.is_excluded for row in rows),
+        digest=draft.text(PREVIEWED),
+        cluster=_cluster_note(plan, basis.cluster, draft),
         note=_note(plan),
         can_launch=not plan.all_problems,
     )
@@ -163,7 +184,7 @@ def _key_fields(n: int, row: KeyRow, problems: Mapping[str, str]) -> KeyFields:
 
 
 def _fields(
-    draft: Draft, problems: Mapping[str, str]
+    draft: Draft, problems: Mapping[str, str], basis: Basis
 ) -> tuple[FormField, list[FormField], list[FormField]]:
     def field(name: str, label: str, kind: str, help_text: str) -> FormField:
         text, problem = draft.text(name), problems.get(name, "")
@@ -178,6 +199,16 @@ def _fields(
     ]
     fields = [
         field(NAME, "Name", "text", "That of the experiment if left empty."),
+        FormField(
+            CLUSTER,
+            "Cluster",
+            "choice",
+            basis.cluster.slug,
+            help="Where all runs go. What it has is compared with what each config asks for.",
+            choices=[each.slug for each in basis.clusters],
+            labels={each.slug: _cluster_words(each) for each in basis.clusters},
+            problem=problems.get(CLUSTER, ""),
+        ),
         field(
             LIMIT,
             "Runs at a time",
@@ -201,15 +232,43 @@ def _by_field(problems: Sequence[Problem]) -> dict[str, str]:
     return found
 
 
-def _preview_row(run: PlannedRun, keys: Sequence[str]) -> PreviewRow:
+class _Places:
+    """Where a key is corrected: its row of the form, the list, or the version in the editor."""
+
+    def __init__(self, basis: Basis, draft: Draft) -> None:
+        self._config, self._slug = basis.config, basis.experiment.slug
+        self._is_list = draft.kind == EXPLICIT
+        rows = enumerate(draft.rows)
+        self._rows = {} if self._is_list else {row.key.strip(): n for n, row in rows}
+
+    def of(self, key: str, run: PlannedRun) -> Link:
+        if key == CLUSTER:
+            return Link("Cluster", f"#{control_id(CLUSTER)}")
+        if key in self._rows:
+            return Link(key, f"#{control_id(f'key-{self._rows[key]}')}")
+        if self._is_list and key in run.overrides:
+            return Link(key, f"#{control_id(CONFIGS)}")
+        editor = f"/runs/new?from={self._slug}&version={self._config.version}"
+        return Link(key, f"{editor}#{control_id(key)}")
+
+
+def _preview_row(
+    run: PlannedRun, keys: Sequence[str], places: _Places, most: int | None
+) -> PreviewRow:
     return PreviewRow(
         number=run.number,
         name=run.name,
         cells=[
             naming.value_text(run.overrides[key]) if key in run.overrides else "–" for key in keys
         ],
+        gpus=run.gpus,
+        is_too_large=run.gpus is not None and most is not None and run.gpus > most,
         errors=[
-            sentence(f"{each.message}: {each.fix}" if each.fix else each.message)
+            PreviewError(
+                each.rule,
+                sentence(f"{each.message}: {each.fix}" if each.fix else each.message),
+                [places.of(key, run) for key in each.fields if key],
+            )
             for each in run.errors
         ],
         warnings=[sentence(each.message) for each in run.warnings],
@@ -217,8 +276,29 @@ def _preview_row(run: PlannedRun, keys: Sequence[str]) -> PreviewRow:
     )
 
 
-def _cell(run: PlannedRun, key: str) -> str:
-    return naming.value_text(run.overrides[key]) if key in run.overrides else "–"
+def _cluster_words(cluster: Cluster) -> str:
+    count = service.cluster_gpus(cluster)
+    gpus = "GPUs not known yet" if count is None else f"{_counted(count)}"
+    return f"{cluster.name} ({cluster.status}, {gpus})"
+
+
+def _cluster_note(plan: Plan, cluster: Cluster, draft: Draft) -> str:
+    """GPUs of the cluster against those of the largest runs, alone and as many as run at a time."""
+    count = service.cluster_gpus(cluster)
+    has = "was not seen yet" if count is None else f"has {_counted(count)}"
+    limit = find_whole_number(draft.text(LIMIT).strip()) or 1
+    wanted = sorted((run.gpus or 0 for run in plan.chosen), reverse=True)[:limit]
+    if not any(wanted):
+        return f"{cluster.name} {has}; no config asks for any."
+    if count is not None and wanted[0] > count:
+        return f"{cluster.name} {has}; the largest config asks for {_counted(wanted[0])}."
+    asked = f"{len(wanted)} at a time ask for up to {_counted(sum(wanted))}"
+    waits = "; what does not fit waits" if count is not None and sum(wanted) > count else ""
+    return f"{cluster.name} {has}. {asked}{waits}."
+
+
+def _counted(gpus: int) -> str:
+    return "no GPU" if gpus == 0 else "1 GPU" if gpus == 1 else f"{gpus} GPUs"
 
 
 def _note(plan: Plan) -> str:

@@ -15,6 +15,9 @@ from app.up.connections import ConnectionLimits, bounded_protocol
 
 # Live pages hold their connections open for ever; at the end they are cut off after this.
 _GRACE_SECONDS = 2
+# Longer than clients (httpx: 5 s) and load balancers (60 s, mostly) keep an idle connection: who
+# closes first must be they, or a request may be on its way into a connection that is just closed.
+_KEEP_ALIVE_SECONDS = 75
 
 
 def serve(settings: Settings, listener: socket.socket | None = None) -> None:
@@ -40,6 +43,7 @@ def server_config(settings: Settings, limits: ConnectionLimits) -> uvicorn.Confi
         proxy_headers=settings.trusted_proxies is not None,
         forwarded_allow_ips=settings.trusted_proxies,
         timeout_graceful_shutdown=_GRACE_SECONDS,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
     )
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from app.models import Cluster, Run
-from app.runs.service import ClusterLoad
+from app.runs.queue import ClusterLoad
 
 
 @dataclass(frozen=True, slots=True)

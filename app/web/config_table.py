@@ -32,6 +32,15 @@ class ConfigGroup:
     rows: list[ConfigRow]
 
 
+@dataclass(frozen=True, slots=True)
+class ConfigChange:
+    """A key whose value is not the recipe's, with both as text; None: that side has no such key."""
+
+    key: str
+    before: str | None
+    after: str | None
+
+
 def find_recipe(name: str) -> Recipe | None:
     """None for what is fed from outside, and for a recipe that a later version dropped."""
     try:
@@ -55,3 +64,15 @@ def config_groups(values: Mapping[str, Any], recipe: Recipe | None) -> list[Conf
         rest = [ConfigRow(key, key, as_text(value), None) for key, value in left.items()]
         groups.append(ConfigGroup("Other", rest))
     return groups
+
+
+def config_changes(values: Mapping[str, Any], recipe: Recipe) -> list[ConfigChange]:
+    """Where the config differs from its recipe's own values, as they are now."""
+    return [
+        ConfigChange(
+            change.key,
+            None if change.is_new else as_text(change.before),
+            None if change.is_gone else as_text(change.after),
+        )
+        for change in recipes.diff((recipe, {}), (recipe, values))
+    ]

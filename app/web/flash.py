@@ -20,6 +20,7 @@ SENTENCES = {
     "saved": "Version saved. Nothing was launched.",
     "saved-already": "Nothing to save: the newest version is just this.",
     "sweep-created": "Sweep launched. This page follows its runs; you may leave and come back.",
+    "made-already": "Sent twice, made once: this is what the first press made.",
     "sweep-stopping": "Stopping. Runs save a checkpoint first; those that wait never start.",
     "sweep-resumed": "Queued again. Each run goes on from its newest checkpoint.",
     "project-created": "Project made. You are its administrator; add its members below.",

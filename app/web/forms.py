@@ -17,7 +17,7 @@ class FormField:
     name: str
     label: str
     kind: str
-    """`text`, `prose`, `number`, `flag`, `choice`, `date` or `password`."""
+    """`text`, `prose`, `code`, `number`, `flag`, `choice`, `date` or `password`."""
     value: str
     help: str = ""
     choices: Sequence[str] = ()

@@ -7,7 +7,7 @@ from datetime import datetime
 from app.metrics.service import SolveCount
 from app.metrics.statistics import wilson_interval
 from app.models import Config, Run
-from app.runs.service import ClusterLoad
+from app.runs.queue import ClusterLoad
 from app.runs.states import ENDED
 from app.web.run_words import queue_words, seconds_taken
 from app.web.svg import sparkline
@@ -17,6 +17,7 @@ _CONDITION_WORDS = {
     "unreachable": "Cluster does not answer",
     "not_submitted": "Not submitted yet",
     "log_lost": "Log lost",
+    "metrics_incomplete": "Metrics incomplete",
 }
 
 SolveCounts = Sequence[SolveCount]

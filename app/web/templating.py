@@ -19,6 +19,7 @@ from app.web.assets import static_url
 from app.web.flash import clear_flash, read_flash
 from app.web.htmx import vary
 from app.web.markdown import markdown
+from app.web.once import form_key
 from app.web.project_switch import ProjectSwitch, project_switch, remember, with_project
 
 THEMES = ("auto", "light", "dark")
@@ -164,6 +165,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals["static"] = static_url
+    environment.globals["form_key"] = form_key
     environment.filters |= {
         "relative": _relative,
         "exact": filters.exact_time,

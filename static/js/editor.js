@@ -3,7 +3,16 @@
 const form = document.querySelector("[data-editor]");
 const panel = document.getElementById("check");
 const keyList = document.getElementById("key-list");
+const failure = form.querySelector("[data-check-failed]");
+const yaml = form.querySelector("[data-longest]");
 const COMPLETE_MS = 150;
+const UNCHECKED = "What you typed stands here as it was; the panel below is about an earlier state of it.";
+const WHY = new Map([
+  [400, "The form has more fields than are read. Give only the keys that differ from the defaults."],
+  [401, "You are not signed in any more. Sign in in another tab, then type on here."],
+  [403, "You may not make runs here any more."],
+  [413, "What is typed here is larger than this page takes. Make it shorter."],
+]);
 let completing;
 
 // The panel's findings by control id; errors before warnings.
@@ -32,6 +41,27 @@ function sayBeside(said) {
     if (found?.level === "error") control?.setAttribute("aria-invalid", "true");
     else control?.removeAttribute("aria-invalid");
   }
+}
+
+// The check that did not come: said once, aloud, until one comes.
+function sayFailure(words) {
+  const text = words && `Not checked. ${words} ${UNCHECKED}`;
+  if (failure.textContent !== text) failure.textContent = text;
+  failure.hidden = !text;
+}
+
+// A text that no check reads is not sent: its size is said at once, and no button loses it.
+function tellSize() {
+  if (!yaml) return;
+  const [size, most] = [yaml.value.length, Number(yaml.dataset.longest)];
+  const isLong = size > most;
+  const count = (number) => number.toLocaleString("en");
+  const words = isLong ? `The text has ${count(size)} characters, at most ${count(most)} are read: make it shorter.` : "";
+  if (isLong || yaml.validationMessage) {
+    yaml.setCustomValidity(words);
+    sayFailure(words);
+  }
+  if (isLong) sayBeside(new Map([["yaml", { level: "error", text: words }]]));
 }
 
 function markChanges() {
@@ -105,6 +135,7 @@ async function copy(button) {
 
 form.addEventListener("input", ({ target }) => {
   growRows(target);
+  if (target === yaml) tellSize();
   if (!target.matches("[data-complete]")) return;
   clearTimeout(completing);
   completing = setTimeout(() => complete(target).catch((error) => console.warn("No completions:", error)), COMPLETE_MS);
@@ -123,9 +154,21 @@ form.addEventListener("click", (event) => {
 for (const button of form.querySelectorAll("[data-copy]")) button.hidden = false;
 // What it does happens by itself while one types.
 form.querySelector("[data-check]").hidden = true;
+document.addEventListener("htmx:before:request", (event) => {
+  if (event.detail?.ctx?.target === panel && yaml?.validationMessage) event.preventDefault();
+});
+document.addEventListener("htmx:response:error", (event) => {
+  const { ctx } = event.detail;
+  if (ctx?.target === panel) sayFailure(WHY.get(ctx.response.status) ?? "Skydeck did not answer as it should. It is asked again in a moment.");
+});
+document.addEventListener("htmx:error", (event) => {
+  if (event.detail?.ctx?.target === panel) sayFailure("Skydeck did not answer. It is asked again in a moment.");
+});
 document.addEventListener("htmx:after:swap", (event) => {
   if (event.detail?.ctx?.target !== panel) return;
+  if (event.detail.ctx.response.status < 400) sayFailure("");
   sayBeside(findings());
   markChanges();
   tellHints();
 });
+tellSize();

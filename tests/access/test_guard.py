@@ -88,7 +88,7 @@ async def test_a_denial_is_stored_after_the_answer_and_even_if_that_fails(
         raise ConnectionError("the reader went away")
 
     outer = FastAPI()
-    outer.state.database = sqlite_database
+    outer.state.database, outer.state.denial_limit = sqlite_database, DenialLimit()
     with pytest.raises(ConnectionError):
         await DenialLog(app)({"type": "http", "app": outer}, _no_receive, send)
     assert stored_at_the_answer == [0]
@@ -101,7 +101,8 @@ async def test_what_is_denied_again_and_again_leaves_few_rows(sqlite_database: D
 
     outer = FastAPI()
     outer.state.database = sqlite_database
-    log = DenialLog(app, DenialLimit(lambda: 0.0))
+    outer.state.denial_limit = DenialLimit(lambda: 0.0)
+    log = DenialLog(app)
     for number in [0, 0, *range(ROWS_A_MINUTE + 3)]:
         scope = {"type": "http", "app": outer, "path": f"/runs/{number}"}
         await log(scope, _no_receive, _no_send)
@@ -119,7 +120,7 @@ async def test_a_denial_that_cannot_be_stored_is_told_to_the_log(
 
     broken = Database("sqlite+aiosqlite:////nowhere/at/all.db")
     outer = FastAPI()
-    outer.state.database = broken
+    outer.state.database, outer.state.denial_limit = broken, DenialLimit()
     await DenialLog(app)({"type": "http", "app": outer}, _no_receive, _no_send)
     await broken.close()
     assert "not in the audit log" in caplog.text

@@ -6,31 +6,21 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.access.limits import RequestCounter
 from app.access.permissions import Scope
 from app.clusters import service as clusters
 from app.db import Database
-from app.main import create_app
 from app.settings import Settings
 from tests.api.helpers import bearer, make_token
-
-
-@pytest.fixture(scope="session")
-def shared_application(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
-    """Built once: that takes longer than most of the tests."""
-    return create_app(Settings(home=tmp_path_factory.mktemp("home")))
+from tests.conftest import put_over
 
 
 @pytest.fixture
 async def application(
     shared_application: FastAPI, settings: Settings, database: Database
 ) -> FastAPI:
-    shared_application.state.settings = settings
-    shared_application.state.database = database
-    shared_application.state.request_counter = RequestCounter()
     async with database.write() as session:
         await clusters.ensure_embedded(session)
-    return shared_application
+    return put_over(shared_application, settings, database)
 
 
 @pytest.fixture

@@ -93,8 +93,9 @@ async def test_the_api_describes_itself(anyone: httpx.AsyncClient) -> None:
     for place, call in calls.items():
         assert call.get("security"), place
         assert "application/problem+json" in call["responses"]["401"]["content"], place
-    created = [place for place, call in calls.items() if "201" in call["responses"]]
-    for place in created:
+    created = {place for place, call in calls.items() if "201" in call["responses"]}
+    # Zips are known by their content: the same one again is the same upload without a key.
+    for place in created - {(f"{V1}/code", "post")}:
         headers = {parameter["name"] for parameter in calls[place]["parameters"]}
         assert "Idempotency-Key" in headers, place
     push = calls[f"{V1}/runs/{{run_id}}/metrics", "post"]

@@ -69,3 +69,24 @@ async def test_unknown_things(api: httpx.AsyncClient) -> None:
     problem(await api.get(f"{V1}/experiments/exp-none"), 404)
     body = {"name": "x", "recipe": RECIPE, "project": "none"}
     problem(await api.post(f"{V1}/experiments", json=body), 404)
+
+
+async def test_a_config_as_typed_is_kept_and_given_back(api: httpx.AsyncClient) -> None:
+    text = "# why\ntrainer.seed: 3 # not 4\n"
+    body = {"name": "typed", "recipe": RECIPE, "yaml": text}
+    made = await post(api, "/experiments", body)
+    assert made["config"]["trainer.seed"] == 3
+    url = f"{V1}/experiments/{made['id']}/versions"
+    assert (await api.get(f"{url}/1")).json()["yaml"] == text
+    again = await api.post(url, json={"yaml": text, "config": {"trainer.seed": 3}})
+    assert (again.status_code, again.json()["version"]) == (200, 1)
+    other = await api.post(url, json={"yaml": f"{text}# more\n"})
+    assert (other.status_code, other.json()["changes"]) == (201, [])
+    assert other.json()["digest"] == made["digest"]
+    listed = (await api.get(url)).json()["items"]
+    assert [each["yaml"] for each in listed] == [None, None]
+    refused = await api.post(url, json={"yaml": text, "config": {"trainer.seed": 4}})
+    assert refused.status_code == 422
+    assert [each["field"] for each in refused.json()["errors"]] == ["yaml"]
+    for wrong in ("trainer.seed: [3\n", "x" * 140_000):
+        assert (await api.post(url, json={"yaml": wrong})).status_code == 422

@@ -55,6 +55,53 @@ async def test_bodies_with_text_that_cannot_be_stored(
     assert (await get(api, "/experiments"))["items"] == []
 
 
+async def test_a_long_yaml_text_is_kept_as_it_is(api: httpx.AsyncClient) -> None:
+    yaml = "# why\n" * 20_000 + "trainer.seed: 5\n"
+    headers = {"Content-Type": "application/json"}
+    body = json.dumps({"name": "long", "recipe": RECIPE, "yaml": yaml}).encode()
+    made = await api.post(f"{V1}/experiments", content=body, headers=headers)
+    assert made.status_code == 201, made.text
+    version = await get(api, f"/experiments/{made.json()['id']}/versions/1")
+    assert version["yaml"] == yaml
+
+
+LONE_CONFIG = {"trainer.run_name": LONE}
+LONE_KEY = {LONE: 1}
+SPACE = {"kind": "grid", "keys": {"trainer.run_name": [LONE]}}
+LIST = {"kind": "explicit", "configs": [LONE_CONFIG]}
+BODIES: list[tuple[str, dict[str, Any]]] = [
+    *(
+        (f"/configs/{route}", {"recipe": RECIPE, "config": config})
+        for route in ("validate", "render", "diff")
+        for config in (LONE_CONFIG, LONE_KEY, {"trainer.run_name": [{"a": LONE}]})
+    ),
+    ("/configs/validate", {"recipe": LONE}),
+    ("/configs/validate", {"recipe": RECIPE, "cluster": LONE}),
+    ("/configs/diff", {"recipe": RECIPE, "other": {"recipe": RECIPE, "config": LONE_CONFIG}}),
+    ("/configs/import", {"text": f"trainer.run_name={LONE}"}),
+    ("/configs/import", {"text": f"python train.py {LONE}"}),
+    ("/configs/import", {"text": f"trainer.run_name: {LONE}"}),
+    ("/experiments", {"name": "x", "recipe": RECIPE, "yaml": f"trainer.seed: 1 # {LONE}"}),
+    ("/experiments/EXP/versions", {"config": LONE_CONFIG}),
+    ("/experiments/EXP/versions", {"yaml": f"trainer.seed: 1 # {LONE}"}),
+    ("/experiments/EXP/runs", {"config": LONE_CONFIG}),
+    ("/sweeps/preview", {"experiment": "EXP", "space": SPACE}),
+    ("/sweeps/preview", {"experiment": "EXP", "space": LIST}),
+    ("/sweeps", {"experiment": "EXP", "space": SPACE}),
+]
+
+
+@pytest.mark.parametrize(("path", "body"), BODIES)
+async def test_half_a_character_in_a_config(
+    api: httpx.AsyncClient, path: str, body: dict[str, Any]
+) -> None:
+    slug = (await make_experiment(api, "mine"))["id"]
+    content = json.dumps(body).replace("EXP", slug).encode()
+    headers = {"Content-Type": "application/json"}
+    answer = await api.post(V1 + path.replace("EXP", slug), content=content, headers=headers)
+    problem(answer, 422)
+
+
 @pytest.mark.parametrize("key", ["a\0b", LONE])
 async def test_metric_keys_that_cannot_be_stored(api: httpx.AsyncClient, key: str) -> None:
     run = await make_external(api)

@@ -1,6 +1,6 @@
 """Pages, API and command over one database."""
 
-from tests.api.conftest import admin, anyone, api, application, shared_application
+from tests.api.conftest import admin, anyone, api, application
 from tests.cli.conftest import home, skydeck
 from tests.web.conftest import app, client, page_database, sqlite_database, stranger
 
@@ -13,7 +13,6 @@ __all__ = [
     "client",
     "home",
     "page_database",
-    "shared_application",
     "skydeck",
     "sqlite_database",
     "stranger",

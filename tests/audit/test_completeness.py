@@ -14,10 +14,10 @@ from app.audit.actions import Action
 from app.db import Database
 from app.models import AuditEntry, AuditOutcome
 from app.secrets.crypto import make_file
-from app.secrets.vault import attach
 from app.settings import Settings
 from tests.audit.samples import SAMPLES, UNCHANGING, Names, Sample
 from tests.audit.world import Caller, World, make_world
+from tests.conftest import put_over
 from tests.security.rights_table import ACCOUNT, PUBLIC, TABLE
 
 SAFE = {"GET", "HEAD", "OPTIONS", "MOUNT"}
@@ -28,11 +28,9 @@ ADDRESS = "192.0.2.7"
 async def world(
     shared_application: FastAPI, sqlite_database: Database, settings: Settings
 ) -> AsyncIterator[World]:
-    shared_application.state.database = sqlite_database
-    shared_application.state.settings = settings
     settings.home.mkdir()
     make_file(settings.secret_keys)
-    attach(sqlite_database, settings.secret_keys)
+    put_over(shared_application, settings, sqlite_database)
     transport = httpx.ASGITransport(shared_application, client=(ADDRESS, 4711))
     async with httpx.AsyncClient(transport=transport, base_url="http://skydeck.test") as client:
         yield await make_world(sqlite_database, client)

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from tests.browser.conftest import Watch
 from tests.browser.test_pages import DESK, check
@@ -81,6 +81,53 @@ async def test_yaml_is_checked_as_it_is_typed(watch: Watch) -> None:
     await expect(page.locator("#yaml-problem")).to_be_hidden(timeout=LIVE_MS)
     await page.get_by_role("button", name="Form", exact=True).click()
     await expect(page.locator("[name='trainer.epochs']")).to_have_value("3")
+
+
+async def test_a_text_too_long_is_said_at_once_and_kept(watch: Watch) -> None:
+    page = await watch.page(viewport=DESK)
+    await page.goto("/runs/new/yaml?recipe=visgym-sft-grpo")
+    box = page.get_by_role("textbox", name="YAML")
+    await page.evaluate(
+        """() => {
+            const box = document.getElementById('yaml');
+            box.value = 'x'.repeat(5_000_000);
+            box.dispatchEvent(new Event('input', { bubbles: true }));
+        }"""
+    )
+    said = "5,000,000 characters, at most 131,072"
+    await expect(page.locator("#yaml-problem")).to_contain_text(said, timeout=1_000)
+    alert = page.get_by_role("alert").filter(has_text="Not checked")
+    await expect(alert).to_contain_text(said)
+    await expect(box).to_have_attribute("aria-invalid", "true")
+    await page.get_by_role("button", name="Launch run").click()
+    assert page.url.endswith("/runs/new/yaml?recipe=visgym-sft-grpo")
+    assert await page.evaluate("document.getElementById('yaml').value.length") == 5_000_000
+    await box.fill("trainer.epochs: 3\n")
+    await expect(alert).to_be_hidden()
+    await expect(page.locator("#yaml-problem")).to_be_hidden(timeout=LIVE_MS)
+    await expect(page.locator("#check")).to_contain_text("1 value from the recipe", timeout=LIVE_MS)
+
+
+@pytest.mark.parametrize(("status", "words"), [(413, "larger than this page takes"), (0, "answer")])
+async def test_a_check_that_does_not_come_is_said_until_one_comes(
+    watch: Watch, status: int, words: str
+) -> None:
+    page = await watch.page(viewport=DESK)
+    await page.goto("/runs/new")
+
+    async def fail(route: Route) -> None:
+        await (route.fulfill(status=status, body="") if status else route.abort())
+
+    await page.route("**/runs/new/check", fail)
+    await page.get_by_label("Run name").fill("one")
+    alert = page.get_by_role("alert").filter(has_text="Not checked")
+    await expect(alert).to_contain_text(words, timeout=LIVE_MS)
+    await expect(page.get_by_label("Run name")).to_have_value("one")
+    await check(page, f"editor-not-checked-{status}")
+    await page.unroute("**/runs/new/check")
+    await page.get_by_label("Run name").fill("two")
+    await expect(alert).to_be_hidden(timeout=LIVE_MS)
+    watch.complaints = [text for text in watch.complaints if "Failed to " not in text]
 
 
 async def test_the_keyboard_alone_launches(watch: Watch) -> None:

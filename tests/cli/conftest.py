@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import uvicorn
+from fastapi import FastAPI
 
 from app.cli import main
 from app.clusters import service as clusters
@@ -17,6 +18,7 @@ from app.db import Database
 from app.main import create_app
 from app.settings import Settings
 from app.up.checks import listen
+from tests.conftest import put_over
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +66,53 @@ def skydeck(
     os.umask(before)
 
 
+class Service:
+    """The application on a port of this machine, in a thread."""
+
+    def __init__(self, application: FastAPI) -> None:
+        self.application = application
+        self.listener = listen("127.0.0.1", 0)
+        self.port: int = self.listener.getsockname()[1]
+        self._server = uvicorn.Server(uvicorn.Config(application, log_config=None))
+        self._thread = threading.Thread(target=asyncio.run, args=(self._serve(),))
+        self._thread.start()
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        await self._server.serve(sockets=[self.listener])
+
+    def close(self, database: Database) -> None:
+        """Closes a database where its connections were made."""
+        asyncio.run_coroutine_threadsafe(database.close(), self._loop).result(timeout=20)
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+        self._thread.join(timeout=20)
+        assert not self._thread.is_alive()
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """Made once, since that takes longer than most of the tests.
+
+    Its application is its own: one that is called in this process may be put over a database of
+    another test while this one's is at work.
+    """
+    started = Service(create_app(Settings(home=tmp_path_factory.mktemp("service"))))
+    yield started
+    started.stop()
+
+
 @pytest.fixture
-def server(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def server(service: Service, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The URL of a service on the home folder's database, with its embedded cluster's row."""
-    url = f"sqlite+aiosqlite:///{home / 'skydeck.db'}"
-    asyncio.run(_prepare(url))
-    listener = listen("127.0.0.1", 0)
-    port = listener.getsockname()[1]
-    config = uvicorn.Config(create_app(Settings(home=home)), log_config=None)
-    service = uvicorn.Server(config)
-    thread = threading.Thread(target=service.run, kwargs={"sockets": [listener]})
-    thread.start()
-    monkeypatch.setenv("SKYDECK_PORT", str(port))
-    yield f"http://127.0.0.1:{port}"
-    service.should_exit = True
-    thread.join(timeout=20)
-    assert not thread.is_alive()
+    settings = Settings(home=home)
+    asyncio.run(_prepare(settings.url))
+    database = Database(settings.url)
+    put_over(service.application, settings, database)
+    monkeypatch.setenv("SKYDECK_PORT", str(service.port))
+    yield f"http://127.0.0.1:{service.port}"
+    service.close(database)
 
 
 async def _prepare(url: str) -> None:

@@ -99,3 +99,16 @@ def test_the_client_has_the_same_calls(skydeck: Skydeck, server: str) -> None:
         assert (change["key"], change["after"]) == ("trainer.epochs", 3)
         other = (found["recipe"], {"trainer.epochs": 3})
         assert client.diff(found["recipe"], found["config"], other=other) == []
+
+
+def test_a_file_of_which_nothing_is_understood_is_no_good_config(
+    skydeck: Skydeck, tmp_path: Path
+) -> None:
+    file = tmp_path / "train_job.sh"
+    file.write_text('python examples/train/visgym/entrypoint.py trainer.epochs="3')
+    for command in ("validate", "render", "diff"):
+        answer = skydeck("config", command, str(file))
+        assert answer.status == 1
+        assert answer.out == ""
+        assert "not closed" in answer.err
+        assert "nothing in" in answer.err

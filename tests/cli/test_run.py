@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from app.client import Client
-from app.commands.local import TOKEN_FILE
+from app.commands.connection import TOKEN_FILE
 from app.commands.plans import read_plan
 from app.errors import SkydeckError
 from tests.cli.conftest import Skydeck

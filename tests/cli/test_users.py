@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from app.clock import utcnow
-from app.commands.local import service_url
+from app.commands.connection import service_url
 from app.db import Database
 from app.models import User
 from app.settings import Settings

@@ -1,3 +1,3 @@
-from tests.api.conftest import admin, anyone, api, application, shared_application
+from tests.api.conftest import admin, anyone, api, application
 
-__all__ = ["admin", "anyone", "api", "application", "shared_application"]
+__all__ = ["admin", "anyone", "api", "application"]

@@ -4,6 +4,7 @@ import io
 import stat
 import struct
 import time
+import tracemalloc
 import warnings
 import zipfile
 import zlib
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from app.code import archive
 from app.code.archive import Contents, inspect
+from app.code.names import MAX_PARTS, find_twice
 from app.errors import Invalid
 from tests.code.zips import with_mode, zip_entries, zip_of
 
@@ -96,6 +98,7 @@ def test_zips_in_the_zip_are_files_like_others() -> None:
         "a\u202eb",
         "a" * 256,
         "/".join(["folder"] * 200),
+        "/".join(["f"] * (MAX_PARTS + 1)),
     ],
 )
 def test_names_that_lead_elsewhere_or_cannot_be_kept(name: str) -> None:
@@ -131,6 +134,16 @@ def test_names_that_stand_twice(names: tuple[str, ...]) -> None:
         warnings.simplefilter("ignore")
         data = zip_entries(*((name, b"x") for name in names))
     assert rule_of(data) == "duplicate"
+
+
+def test_long_names_in_deep_folders_take_little_memory() -> None:
+    parts = ["folder-of-a-long-name"] * (MAX_PARTS - 2)
+    names = ["/".join([str(number), *parts, "a"]) for number in range(5_000)]
+    tracemalloc.start()
+    assert find_twice(names) is None
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10 * sum(map(len, names))
 
 
 def test_a_folder_may_stand_before_and_after_its_files() -> None:

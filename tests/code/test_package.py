@@ -40,6 +40,16 @@ def test_what_is_left_out() -> None:
         built(zip_of(code), ["!"])
 
 
+def test_no_pattern_takes_a_file_back_from_a_folder_that_is_left_out() -> None:
+    code = {"a.py": "", "data/keep.txt": "", "lib/b.py": "", "lib/c.txt": ""}
+    assert set(built(zip_of(code), ["data/", "!data/keep.txt"])) - set(FILES) == {
+        "a.py",
+        "lib/b.py",
+        "lib/c.txt",
+    }
+    assert set(built(zip_of(code), ["*", "!*.py"])) - set(FILES) == {"a.py"}
+
+
 @pytest.mark.parametrize("name", ["train_job.sh", "train_job.sh/x"])
 def test_a_file_of_the_job_is_not_replaced(name: str) -> None:
     with pytest.raises(Conflict, match=r"train_job\.sh"):

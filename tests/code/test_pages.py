@@ -1,15 +1,19 @@
 """The page of uploaded code, as a browser without scripts uses it."""
 
+import zipfile
+
 import httpx
 import pytest
+from sqlalchemy import func, select
 
 from app.code import archive
 from app.db import Database
-from app.models import Role
+from app.models import CodeChunk, CodeUpload, Role
 from app.projects import service as projects
+from app.settings import Settings
 from app.users import service as users
 from app.web.deps import SESSION_COOKIE
-from tests.code.zips import zip_entries, zip_of
+from tests.code.zips import with_mode, zip_entries, zip_of
 from tests.factories import ADA
 from tests.projects.people import add_person
 from tests.web.conftest import app, client, page_database, stranger
@@ -67,24 +71,52 @@ async def test_a_member_uploads_and_is_told_what_to_write(
     assert link.attributes["title"] in parse(again.text).text
 
 
+def encrypted(data: bytes) -> bytes:
+    """The zip with the mark of a password on its only entry, in both of its headers."""
+    at = data.index(b"PK\x01\x02") + 8
+    changed = bytearray(data)
+    changed[6] |= 1
+    changed[at] |= 1
+    return bytes(changed)
+
+
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "said", "advice"),
     [
-        (b"no zip", "This is no zip"),
-        (zip_entries(("../evil", b"x")), "leads out of the folder"),
-        (zip_entries(("<script>alert(1)</script>/../x", b"x")), "leads out of the folder"),
+        (b"no zip", "This is no zip", "zip -r code.zip ."),
+        (GOOD[: len(GOOD) // 2], "only its beginning", "zip -r code.zip ."),
+        (zip_entries(("../evil", b"x")), "leads out of the folder", "from inside"),
+        (zip_entries(("/etc/x", b"x")), "absolute path", "relative paths"),
+        (zip_entries(("<script>alert(1)</script>/../x", b"x")), "leads out", "from inside"),
+        (zip_entries((with_mode("link", 0o120777), b"/etc")), "symbolic link", "the file itself"),
+        (encrypted(zip_of({"x.py": "x"})), "is encrypted", "without a password"),
+        (zip_of({"zeros": bytes(40_000_000)}), "zip bomb", "make them when the job runs"),
+        (zip_entries((zipfile.ZipInfo("empty/"), b"")), "no file in it", "zip -r code.zip ."),
     ],
 )
-async def test_a_refused_zip_says_why_beside_the_field(
-    client: httpx.AsyncClient, data: bytes, said: str
+async def test_a_refused_zip_says_why_and_what_to_do_and_nothing_of_it_is_kept(
+    client: httpx.AsyncClient,
+    page_database: Database,
+    settings: Settings,
+    data: bytes,
+    said: str,
+    advice: str,
 ) -> None:
+    before = sorted(settings.home.rglob("*"))
     answer, page = await send(client, data)
     assert answer.status_code == 422
     field = page.labelled("Zip of your code")
     assert field.attributes["aria-invalid"] == "true"
-    assert said in page.by_id("code-file-problem").text
+    problem = page.by_id("code-file-problem").text
+    assert said in problem
+    assert advice in problem
+    assert "nothing was stored" in problem
     assert "<script>alert" not in answer.text
     assert "Nothing yet" in page.text
+    async with page_database.read() as session:
+        for table in (CodeUpload, CodeChunk):
+            assert await session.scalar(select(func.count()).select_from(table)) == 0
+    assert sorted(settings.home.rglob("*")) == before
 
 
 async def test_no_file_and_other_forms(client: httpx.AsyncClient) -> None:

@@ -48,6 +48,11 @@ def test_each_dependency_has_a_reason() -> None:
     assert [name for name in wanted if f"`{name}`" not in text] == []
 
 
+def test_the_first_page_leads_to_each_page() -> None:
+    first = page("README.md")
+    assert [f.name for f in (ROOT / "docs").glob("*.md") if f"(docs/{f.name})" not in first] == []
+
+
 def test_links_between_pages_lead_somewhere() -> None:
     for file in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")):
         for target in re.findall(r"\]\(([^)#]+)", file.read_text()):

@@ -161,6 +161,19 @@ async def test_hostile_values_are_shown_as_text(client: httpx.AsyncClient) -> No
         assert "49" not in parse(answer.text).by_id("check").text if do else True
 
 
+async def test_a_form_that_is_sent_twice_launches_one_run(client: httpx.AsyncClient) -> None:
+    page = await opened(client, f"/runs/new?recipe={MAZE}")
+    first, again = [await press(client, page, "Launch run", experiment="mine") for _ in range(2)]
+    assert first.status_code == again.status_code == 303
+    assert first.headers["Location"] == again.headers["Location"]
+    assert "made once" in parse((await client.get(again.headers["Location"])).text).text
+    other = await press(client, page, "Launch run", experiment="another")
+    assert other.headers["Location"] != first.headers["Location"]
+    page = await opened(client, f"/runs/new?recipe={MAZE}")
+    later = await press(client, page, "Launch run", experiment="mine")
+    assert later.headers["Location"] != first.headers["Location"]
+
+
 async def test_enter_in_a_field_launches_nothing(client: httpx.AsyncClient) -> None:
     page = await opened(client)
     first = page.by_id("new-run").all("button")[0]

@@ -3,10 +3,13 @@
 import httpx
 import pytest
 
+from app.db import Database
+from app.experiments import service as experiments
 from app.recipes import service as recipes
+from app.runs import service as runs
 from tests.editor.forms import BATCH, MAZE, SKYRL, filled, opened, press, raw_text, send
 from tests.web.html import Element, parse
-from tests.web.seed import Seeded
+from tests.web.seed import ADMIN, Seeded
 
 pytestmark = pytest.mark.usefixtures("seeded")
 VIEWS = ("/runs/new", "/runs/new/yaml", "/runs/new/changes", "/runs/new/package")
@@ -33,8 +36,9 @@ async def test_yaml_and_back_is_the_same_config(client: httpx.AsyncClient, recip
     found = recipes.read_document(recipes.get(recipe), yaml_of(yaml))
     assert found.values == recipes.get(recipe).defaults()
     again = parse((await press(client, yaml, "Form")).text)
-    assert [pair for pair in filled(again) if pair[0] != "yaml"] == [
-        pair for pair in filled(page) if pair[0] != "yaml"
+    own = ("yaml", "form_key")
+    assert [pair for pair in filled(again) if pair[0] not in own] == [
+        pair for pair in filled(page) if pair[0] not in own
     ]
 
 
@@ -89,6 +93,28 @@ async def test_yaml_that_is_not_taken_says_why(
     assert words in parse(answer.text).by_id("yaml-problem").text
 
 
+BEYOND_YAML = {"too deep": "[" * 20 + "1" + "]" * 20, "too long": "x" * 140_000}
+
+
+@pytest.mark.parametrize("value", BEYOND_YAML.values(), ids=BEYOND_YAML)
+async def test_what_the_form_holds_and_yaml_cannot_is_kept_and_said(
+    client: httpx.AsyncClient, value: str
+) -> None:
+    page = await opened(client, f"/runs/new/yaml?recipe={SKYRL}")
+    page = parse((await press(client, page, "Form", yaml=f"# mine\n{yaml_of(page)}")).text)
+    rows = [("other_key", "trainer.algorithm.eps_clip_low"), ("other_value", value)]
+    pairs = [pair for pair in filled(page) if not pair[0].startswith("other_")] + rows
+    for do, url in (("launch", "/runs/new"), ("save", "/runs/new"), ("show", "/runs/new/yaml")):
+        answer = await send(client, url, [*pairs, ("do", do)])
+        assert answer.status_code == 422, do
+        assert value in answer.text
+    assert "YAML" in parse(answer.text).by_id("check").text
+    fix = ("set", '{"trainer.seed": 5}')
+    fixed = parse((await send(client, "/runs/new", [*pairs, fix])).text)
+    assert fixed.labelled("Seed").attributes["value"] == "5"
+    assert fixed.by_id("other-1-value").attributes["value"] == value
+
+
 async def test_a_text_that_is_no_value_is_kept_on_every_view(client: httpx.AsyncClient) -> None:
     page = await opened(client)
     for button in ("YAML", "Changes", "Job package", "Form"):
@@ -119,6 +145,48 @@ async def test_a_yaml_that_names_another_recipe_is_of_that_one(client: httpx.Asy
     page = await opened(client, f"/runs/new/yaml?recipe={SKYRL}")
     form = parse((await press(client, page, "Form", yaml=f"recipe: {MAZE}\n")).text)
     assert dict(filled(form))["recipe"] == MAZE
+
+
+async def test_a_yaml_that_names_no_recipe_says_so_at_its_line(client: httpx.AsyncClient) -> None:
+    page = await opened(client, f"/runs/new/yaml?recipe={SKYRL}")
+    text = "# mine\nrecipe: foo\ntrainer.epochs: 3\n"
+    for button in ("Form", "Launch run", "Save version", "Check"):
+        answer = await press(client, page, button, yaml=text)
+        shown = parse(answer.text)
+        assert answer.status_code == 422, button
+        assert yaml_of(shown) == text
+        problem = shown.by_id("yaml-problem").text
+        assert "line 2, column 9" in problem.lower()
+        assert "no recipe named 'foo'" in problem
+        assert MAZE in problem
+    pairs = [("recipe", SKYRL), ("view", "yaml"), ("yaml", text)]
+    live = await send(client, "/runs/new/check", pairs)
+    assert live.status_code == 200
+    assert "no recipe named" in live.text
+
+
+@pytest.mark.parametrize(
+    "text", ["trainer: [1\n", "just words", "#" * 140_000, "trainer.epochs: 3\n"]
+)
+async def test_the_panel_says_one_thing_of_the_embedded_cluster(
+    client: httpx.AsyncClient, text: str
+) -> None:
+    pairs = [("recipe", SKYRL), ("view", "yaml"), ("yaml", text), ("cluster", "embedded")]
+    said = parse((await send(client, "/runs/new/check", pairs)).text).text
+    assert "embedded cluster cannot run" in said
+    assert "ask an administrator" not in said
+    assert "not on this cluster" in said
+    assert "is not known here" not in said
+    if text.startswith("trainer.epochs"):
+        assert "Embedded has none" in said
+
+
+@pytest.mark.parametrize("typed", ["null", "on", "true", "~"])
+async def test_a_wrong_value_is_named_as_yaml_has_it(client: httpx.AsyncClient, typed: str) -> None:
+    pairs = [("recipe", SKYRL), ("view", "yaml"), ("yaml", f"trainer.epochs: {typed}\n")]
+    said = parse((await send(client, "/runs/new/check", pairs)).text).text
+    meant = "null" if typed in ("null", "~") else "true"
+    assert f"Epochs must be a whole number, not {meant}." in said
 
 
 async def test_other_keys_are_typed_values_and_checked(client: httpx.AsyncClient) -> None:
@@ -156,6 +224,47 @@ async def test_changes_are_listed_against_recipe_and_newest_version(
     for label in ("Changes from the recipe", "Changes from the experiment's newest version"):
         row = next(each for each in tables[label].all("row") if "trainer.seed" in each.text)
         assert row.all("cell")[-1].text == "123"
+
+
+async def test_changes_are_listed_against_any_earlier_version(
+    client: httpx.AsyncClient, seeded: Seeded, sqlite_database: Database
+) -> None:
+    async with sqlite_database.write() as session:
+        experiment = (await runs.get(session, seeded.succeeded)).experiment
+        slug = experiment.slug
+        for seed in (101, 102):
+            config = {"trainer.seed": seed}
+            made, _ = await experiments.add_version(session, experiment, config, actor=ADMIN)
+    newest = made.version
+    assert newest is not None
+
+    def compared(page: Element) -> tuple[str, str]:
+        """The version that stands above the table, and the seed that it has."""
+        heading = page.by_id("from-version").text
+        region = next(
+            each
+            for each in page.all("region")
+            if each.attributes.get("aria-label", "")
+            in (
+                "Changes from the experiment's newest version",
+                f"Changes {heading[0].lower()}{heading[1:]}",
+            )
+        )
+        row = next(each for each in region.all("row") if "trainer.seed" in each.text)
+        return heading, row.all("cell")[2].text
+
+    page = await opened(client, f"/runs/new/changes?from={slug}&against={newest - 1}")
+    assert compared(page)[1] == "101"
+    assert f"version {newest - 1} of" in compared(page)[0]
+    assert f"version {newest} of" in page.by_id("check").text
+    page = parse((await press(client, page, "Form", trainer__seed="7")).text)
+    page = parse((await press(client, page, "Changes", trainer__seed="7")).text)
+    assert compared(page)[1] == "101"
+    page = parse((await press(client, page, "Compare", against=str(newest))).text)
+    assert compared(page)[1] == "102"
+    for odd in ("99", "0", "x"):
+        shown = parse((await press(client, page, "Compare", against=odd)).text)
+        assert compared(shown)[1] == "102"
 
 
 async def test_the_job_package_can_be_read_and_downloaded(client: httpx.AsyncClient) -> None:

@@ -1,5 +1,5 @@
 """The application as a browser and as a program see it."""
 
-from tests.api.conftest import admin, anyone, application, shared_application
+from tests.api.conftest import admin, anyone, application
 
-__all__ = ["admin", "anyone", "application", "shared_application"]
+__all__ = ["admin", "anyone", "application"]

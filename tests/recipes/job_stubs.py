@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sysconfig
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,12 @@ _RECORD = """#!/bin/bash
 """
 # The last argument is the folder to download to.
 _DOWNLOAD = _RECORD + 'mkdir -p "${@: -1}/$FOLDER" && touch "${@: -1}/$FOLDER/config.json"\n'
-_PROGRAMS = {"python": _RECORD, "hf": _DOWNLOAD, "git": _RECORD}
+# FAILS holds pairs of an argument and the exit status of a call that has it.
+_PYTHON = (
+    _RECORD
+    + 'for pair in $FAILS; do case " $* " in *" ${pair%=*} "*) exit "${pair#*=}" ;; esac; done\n'
+)
+_PROGRAMS = {"python": _PYTHON, "hf": _DOWNLOAD, "git": _RECORD}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +34,18 @@ class Call:
 
 
 def run_package(
-    package: Rendered, folder: Path, *, downloads: str = "", programs: tuple[str, ...] = ("hf",)
+    package: Rendered,
+    folder: Path,
+    *,
+    downloads: str = "",
+    programs: tuple[str, ...] = ("hf",),
+    fails: Mapping[str, int] | None = None,
+    status: int = 0,
 ) -> list[Call]:
-    """All calls in order; `downloads` is the folder in the repository. The script must succeed."""
+    """All calls in order; the script must end with that status.
+
+    `downloads` is the folder in the repository; `fails` gives exit statuses by arguments of Python.
+    """
     stubs, job, record = folder / "stubs", folder / "job", folder / "calls"
     for place in (stubs, job):
         place.mkdir(exist_ok=True)
@@ -47,12 +62,13 @@ def run_package(
         "SKYDECK_RUN_ID": RUN_ID,
         "CALLS": str(record),
         "FOLDER": downloads,
+        "FAILS": " ".join(f"{word}={code}" for word, code in (fails or {}).items()),
         "LC_ALL": "C.UTF-8",
     }
     answer = subprocess.run(
         ["bash", SCRIPT], cwd=job, env=environment, capture_output=True, timeout=60, check=False
     )
-    assert answer.returncode == 0, answer.stderr.decode(errors="replace")
+    assert answer.returncode == status, answer.stderr.decode(errors="replace")
     return list(_calls(record.read_bytes()))
 
 

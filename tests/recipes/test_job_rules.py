@@ -88,14 +88,18 @@ def test_what_is_taken(config: dict[str, Any]) -> None:
         ({"job.entrypoint": " "}, "no_command"),
         ({"job.metric_patterns": ["("]}, "metric_pattern"),
         ({"job.metric_patterns": ["loss (.*)"]}, "metric_pattern"),
+        ({"job.metric_patterns": [r"(?P<a>x)(?=y)"]}, "metric_pattern"),
+        ({"job.metric_patterns": [r"step=(?P<step>\d+)"]}, "metric_pattern"),
+        ({"job.metric_patterns": [r"a=(?P<a>\d)"] * 51}, "metric_pattern"),
+        ({"job.metric_patterns": [r"(?P<a>.{900})"]}, "metric_pattern"),
         ({"job.gpus": -1}, "range"),
         ({"trainer.epochs": 1}, "unknown_key"),
     ],
 )
 def test_what_a_command_may_not_be(config: dict[str, Any], rule: str) -> None:
     assert rules(COMMAND.name, config) == {rule}
-    pattern = r"(?P<key>loss): (?P<value>[0-9.]+)"
-    assert rules(COMMAND.name, {"job.metric_patterns": [pattern]}) == set()
+    patterns = [r"(?P<key>loss): (?P<value>[0-9.]+)", r"step=(?P<step>\d+)"]
+    assert rules(COMMAND.name, {"job.metric_patterns": patterns}) == set()
 
 
 def test_an_overlap_of_seeds_names_what_would_pass() -> None:
@@ -132,3 +136,18 @@ def test_a_cluster_must_have_the_gpus() -> None:
     large = service.ClusterResources(name="large", gpus_by_node=(2, 2, 2))
     assert not service.validate(SFT, {}, cluster=small).ok
     assert service.validate(SFT, {}, cluster=large).ok
+
+
+@pytest.mark.parametrize("said", ["0.4.0", "b" * 40, "main"])
+def test_another_skyrl_in_the_image_is_a_shown_warning(said: str) -> None:
+    found = service.validate(SFT, {"job.skyrl_revision": said})
+    assert found.ok
+    [warning] = [each for each in found.warnings if each.rule == "skyrl_revision"]
+    assert warning.fields == ("job.skyrl_revision",)
+    assert said[:8] in warning.message
+
+
+@pytest.mark.parametrize("said", ["", SFT.tree, (SFT.tree or "")[:8]])
+def test_the_skyrl_that_was_checked_against_is_no_warning(said: str) -> None:
+    found = service.validate(SFT, {"job.skyrl_revision": said})
+    assert not [each for each in found.warnings if each.rule == "skyrl_revision"]

@@ -27,6 +27,12 @@ def left(text: str) -> list[tuple[int, str]]:
     return [(each.line, each.reason) for each in read(text).unresolved]
 
 
+@pytest.mark.parametrize("number", ["1e999", ".nan", "-.inf"])
+def test_a_number_without_end_is_named_in_a_dump(number: str) -> None:
+    with pytest.raises(Invalid, match="number without end"):
+        read(f'{{"trainer.epochs": {number}}}')
+
+
 @pytest.mark.parametrize(
     ("text", "key", "value"),
     [
@@ -99,6 +105,44 @@ def test_what_is_understood(text: str, key: str, value: Any) -> None:
 )
 def test_what_is_not_understood_is_listed(text: str, line: int, reason: str) -> None:
     assert any(at == line and reason in said for at, said in left(text)), left(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "config", "unresolved"),
+    [
+        (
+            "- trainer.seed=1\n- trainer.epochs=2",
+            {"trainer.seed": 1, "trainer.epochs": 2},
+            [],
+        ),
+        (
+            'trainer.seed=1 \\\n trainer.epochs=2 \\\n "$@"',
+            {"trainer.seed": 1, "trainer.epochs": 2},
+            [],
+        ),
+        ("trainer.seed=1 \\\n trainer.epochs=$E foo", {"trainer.seed": 1}, [2, 2]),
+        ("trainer.logger", {}, [1]),
+        ("--trainer.seed=1", {}, [1]),
+        (
+            "trainer:\n  seed: 4\n  epochs: 2\n  seed: 5",
+            {"trainer.seed": 5, "trainer.epochs": 2},
+            [2],
+        ),
+        ('{"trainer.seed": 4, "trainer.seed": 5}', {"trainer.seed": 5}, [1]),
+    ],
+)
+def test_lists_of_overrides_in_odd_shapes(
+    text: str, config: dict[str, Any], unresolved: list[int]
+) -> None:
+    found = read(text)
+    assert found.config == config
+    assert [each.line for each in found.unresolved] == unresolved
+
+
+def test_a_here_document_is_listed_once_and_explained() -> None:
+    found = read("python - <<'PY'\nprint(1)\nPY\n" + MAIN)
+    assert [each.line for each in found.unresolved] == [1]
+    assert not any("log" in each.reason for each in found.notes)
 
 
 def test_a_submit_command() -> None:
@@ -213,7 +257,7 @@ def test_bad_input_gets_a_clear_answer_at_once(name: str) -> None:
         "a=xxxxxxxxxx\n" + "a=$a$a$a$a$a$a$a$a$a$a\n" * 30,
         "a=(x)\n" + 'a=("${a[@]}" "${a[@]}" "${a[@]}" "${a[@]}")\n' * 30,
         "trainer.a=${trainer.b}\n" * 400,
-        "bash -c '" * 1_000,
+        "bash -c '" * 1_001,
         f"{MAIN} trainer.run_name='a",
         "cat <<A\n" * 500,
     ],

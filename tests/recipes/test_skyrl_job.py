@@ -2,6 +2,7 @@
 
 import subprocess
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,12 @@ TRICKS = (
 
 
 def values_with(changes: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Full values, with keys beyond the form at the end and in order, as they are rendered."""
     placed = {
         "trainer.policy.model.path": f"{folder}/models/base",
         "job.skyrl_dir": str(folder),
     }
-    return {**SFT.defaults(), **placed, **changes}
+    return {**SFT.defaults(), **placed, **dict(sorted(changes.items()))}
 
 
 def run(changes: dict[str, Any], folder: Path, **options: Any) -> list[Call]:
@@ -121,6 +123,24 @@ def test_the_older_name_of_the_downloader_will_do(tmp_path: Path) -> None:
     assert calls[0].name == "huggingface-cli"
 
 
+@pytest.mark.parametrize("ending", ["/", "//", "/."])
+@pytest.mark.parametrize("inner", ["", "mixed_qwen3vl"])
+def test_a_slash_behind_the_models_path_does_not_matter(
+    ending: str, inner: str, tmp_path: Path
+) -> None:
+    changes = {
+        "trainer.policy.model.path": f"{tmp_path}/models/base{ending}",
+        "job.base_model_folder": inner,
+    }
+    package = service.render(SFT, values_with(changes, tmp_path))
+    calls = run_package(package, tmp_path, downloads=inner)
+    assert calls[0].name == "hf"
+    assert [p.name for p in (tmp_path / "models").iterdir()] == ["base"]
+    assert [p.name for p in (tmp_path / "models" / "base").iterdir()] == ["config.json"]
+    again = run_package(package, tmp_path, downloads=inner)
+    assert "hf" not in [each.name for each in again]
+
+
 def test_a_half_downloaded_model_is_not_taken(tmp_path: Path) -> None:
     half = tmp_path / "models" / "base"
     half.mkdir(parents=True)
@@ -139,6 +159,18 @@ def test_copies_go_on_beside_the_training_and_once_more_at_its_end(tmp_path: Pat
     ]
     assert [*options, "--once"] in copies
     assert all(each[:3] == options for each in copies)
+
+
+@pytest.mark.parametrize("trained", [0, 7])
+@pytest.mark.parametrize("copied", [0, 1])
+def test_the_trainers_status_counts_and_not_the_copys(
+    trained: int, copied: int, tmp_path: Path
+) -> None:
+    folder = tmp_path / "job"
+    fails = {f"{folder}/train.py": trained, "--once": copied}
+    changes = {"job.s3_copy": "s3://bucket/{run_id}"}
+    calls = run(changes, tmp_path, fails=fails, status=trained)
+    assert "--once" in calls[-1].arguments
 
 
 def test_without_a_repository_nothing_is_downloaded(tmp_path: Path) -> None:
@@ -161,6 +193,66 @@ def test_uploaded_code_is_there_already(tmp_path: Path) -> None:
         "get_code.py"
         not in service.render(SFT, values_with({"job.working_dir": source}, tmp_path)).files
     )
+
+
+GIT = f"https://host/repository@{'a' * 40}"
+
+
+def code_of(calls: list[Call]) -> Path:
+    [into] = [a for a in find(calls, "/get_code.py").arguments if a.startswith("--into=")]
+    return Path(into.removeprefix("--into="))
+
+
+@pytest.mark.parametrize("name", ["command", SFT.name])
+def test_fetched_code_lies_where_all_nodes_see_it(name: str, tmp_path: Path) -> None:
+    """Beside the checkpoints of the run, or in its folder on /shared, put elsewhere here."""
+    fetches = {"job.working_dir": GIT, "job.setup_commands": ["true"]}
+    recipe = service.get(name)
+    values: dict[str, Any] = {**recipe.defaults(), **fetches}
+    values = values_with(fetches, tmp_path) if recipe is SFT else values
+    package = service.render(recipe, values | {"job.entrypoint": 'echo "$PYTHONPATH" > seen'})
+    script = package.files[SCRIPT].replace("/shared", f"{tmp_path}/shared")
+    # The command enters the folder, which the stand-in does not make.
+    script = script.replace('cd -- "$code"', 'mkdir "$code"; cd -- "$code"')
+    (tmp_path / "shared").mkdir()
+    placed = replace(package, files={SCRIPT: script})
+    calls = run_package(placed, tmp_path, downloads="mixed_qwen3vl")
+    code = code_of(calls)
+    assert code.parent == tmp_path / "shared" / "runs" / ID
+    assert code.name.startswith("code-")
+    if name == "command":
+        assert (code / "seen").read_text() == f"{code}\n"
+    else:
+        assert f'PYTHONPATH="$PWD:{"$code"}' in script
+
+
+def test_code_goes_beside_checkpoints_that_are_elsewhere(tmp_path: Path) -> None:
+    changes = {"job.working_dir": GIT, "trainer.ckpt_path": f"{tmp_path}/a/{RUN_ID}/ck/"}
+    assert code_of(run(changes, tmp_path)).parent == tmp_path / "a" / ID
+    assert (tmp_path / "a" / ID).is_dir()
+
+
+@pytest.mark.parametrize("path", ["s3://bucket/{run_id}/ck", "/nowhere/of/another/run/ck"])
+def test_code_is_beside_the_script_where_nodes_share_nothing(path: str, tmp_path: Path) -> None:
+    changes = {"job.working_dir": GIT, "trainer.ckpt_path": path}
+    package = service.render(SFT, values_with(changes, tmp_path))
+    script = package.files[SCRIPT].replace("[ -d /shared ]", "[ -d /nowhere-at-all ]")
+    assert 'code="/shared/runs/${SKYDECK_RUN_ID}/code-' in script
+    calls = run_package(
+        replace(package, files={SCRIPT: script}), tmp_path, downloads="mixed_qwen3vl"
+    )
+    assert code_of(calls) == tmp_path / "job" / "code"
+
+
+def test_other_code_has_another_folder() -> None:
+    """A run's id may be given again by hand, with another package."""
+    changes: list[dict[str, Any]] = [
+        {"job.working_dir": GIT},
+        {"job.working_dir": GIT.replace("a", "b")},
+        {"job.working_dir": GIT, "job.excludes": ["*.ckpt"]},
+    ]
+    scripts = [skyrl_job.get_code(SFT.defaults() | each) for each in changes]
+    assert len({each.splitlines()[0] for each in scripts}) == len(changes)
 
 
 def test_a_command_runs_in_the_folder_of_its_uploaded_code(tmp_path: Path) -> None:
@@ -187,13 +279,13 @@ def packages() -> list[Rendered]:
                 "job.s3_copy": "s3://bucket/{run_id}",
                 "job.working_dir": "s3://bucket/code.zip",
                 "job.excludes": ["*.ckpt", "it's"],
+                "trainer.ckpt_path": "/my disk/{run_id}/it's/ck",
                 "job.setup_commands": ["pip install 'a b' $X"],
                 "trainer.tags": list(TRICKS),
             },
         )
     )
-    git = f"https://host/repository@{'a' * 40}"
-    changes.append(("command", {"job.working_dir": git, "job.entrypoint": "a 'b' $C | d"}))
+    changes.append(("command", {"job.working_dir": GIT, "job.entrypoint": "a 'b' $C | d"}))
     changes += [(n, {"job.working_dir": f"upload:{'0' * 64}"}) for n in ("command", SFT.name)]
     return [service.render(service.get(n), service.resolve(n, config)) for n, config in changes]
 

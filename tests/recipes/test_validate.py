@@ -12,6 +12,7 @@ from app.errors import Invalid, NotFound
 from app.maze.eval_sets import EVAL_SETS
 from app.recipes import service
 from app.recipes.embedded_maze_grpo import EVAL_SET_NAMES
+from app.recipes.examine import Place, examine
 from app.recipes.model import Field, FieldType, Group, Recipe
 from app.recipes.numbers import find_number, find_whole_number
 from app.recipes.validate import exact, nearest, read_text, validate
@@ -77,6 +78,55 @@ def test_one_wrong_value(config: dict[str, Any], rule: str) -> None:
 )
 def test_values_at_the_edge_are_right(config: dict[str, Any]) -> None:
     assert validate(SMALL, config).ok
+
+
+@pytest.mark.parametrize("wrong", [{"trainer.epochs": "x"}, {"job.nothing": 1}])
+def test_a_value_that_is_wrong_hides_nothing_of_the_others(wrong: dict[str, Any]) -> None:
+    recipe = service.get("visgym-sft-grpo")
+    others = {"trainer.sed": 1, "trainer.train_batch_size": 32}
+    place = Place(is_embedded=True)
+    found = examine(recipe, {**others, **wrong}, place)
+    alone = examine(recipe, others, place)
+    (key,) = wrong
+    assert found.values is None
+    assert [e for e in found.findings.errors if key in e.fields]
+    rest = [e for e in found.findings.errors if key not in e.fields]
+    assert rest == list(alone.findings.errors)
+    assert {f for e in rest for f in e.fields} >= {"trainer.sed", "cluster"}
+
+
+def test_rules_say_nothing_of_a_value_that_is_wrong_by_itself() -> None:
+    recipe = service.get("visgym-sft-grpo")
+    found = examine(recipe, {"trainer.train_batch_size": "many"}).findings
+    said = [e for e in (*found.errors, *found.warnings) if "trainer.train_batch_size" in e.fields]
+    assert [each.rule for each in said] == ["type"]
+    warned = examine(recipe, {"trainer.ckpt_interval": -1, "trainer.epochs": "x"}).findings
+    assert "trap.no_ckpt_interval" in {each.rule for each in warned.warnings}
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "null"),
+        (True, "true"),
+        ("", "empty"),
+        ("x", '"x"'),
+        ([None], "[null]"),
+        (math.nan, "NaN"),
+        (0, "0"),
+        (-20_000_000, "-20,000,000"),
+    ],
+)
+def test_a_value_is_shown_as_it_is_typed(value: Any, shown: str) -> None:
+    (found,) = validate(EMBEDDED, {STEPS: value}).errors
+    assert found.message.endswith(f"not {shown}")
+
+
+def test_a_bound_is_shown_in_digits() -> None:
+    most = next(each for each in EMBEDDED.fields().values() if (each.max or 0) >= 1_000_000)
+    assert most.max is not None
+    (found,) = validate(EMBEDDED, {most.key: int(most.max) + 1}).errors
+    assert f"at most {int(most.max):,}, not {int(most.max) + 1:,}" in found.message
 
 
 def test_an_unknown_key_gets_the_nearest_ones() -> None:

@@ -10,7 +10,7 @@ from app.errors import Conflict, Invalid, NotFound
 from app.metrics.service import MetricPoint, ingest
 from app.models import DesiredStatus, Run, RunStatus
 from app.paging import encode_cursor
-from app.runs import service
+from app.runs import queue, service
 from app.runs.sorting import parse_sort
 from tests.factories import ADA, make_experiment, make_external_run, make_run
 from tests.queries import QueryCounter
@@ -27,7 +27,7 @@ async def test_a_new_run_is_queued_with_one_event(database: Database) -> None:
         assert [(event.kind, event.to_status, event.actor) for event in events] == [
             ("status", "queued", "ada")
         ]
-        assert await service.queue_position(session, run) == 1
+        assert await queue.queue_position(session, run) == 1
 
 
 async def test_queued_runs_know_their_position(database: Database) -> None:
@@ -35,7 +35,7 @@ async def test_queued_runs_know_their_position(database: Database) -> None:
         experiment = await make_experiment(session)
         runs = [await make_run(session, experiment=experiment) for _ in range(3)]
     async with database.read() as session:
-        assert [await service.queue_position(session, run) for run in runs] == [1, 2, 3]
+        assert [await queue.queue_position(session, run) for run in runs] == [1, 2, 3]
 
 
 async def test_overrides_make_a_config_of_that_run_only(database: Database) -> None:
@@ -99,10 +99,13 @@ async def test_of_two_resumes_at_once_one_wins(database: Database) -> None:
             update(Run).where(Run.id == run.id).values(status=RunStatus.FAILED, due_at=None)
         )
 
+    both_saw_it = asyncio.Barrier(2)
+
     async def resume() -> bool:
         async with database.read() as early:
             seen = await service.get(early, run.slug)
             assert seen.status is RunStatus.FAILED
+        await both_saw_it.wait()
         async with database.write() as session:
             held = await service.get(session, run.slug)
             try:

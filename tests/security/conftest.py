@@ -9,6 +9,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from app.access.denial_limit import DenialLimit
 from app.db import Database
 from app.main import create_app
 from app.runs import stream_routes
@@ -56,6 +57,7 @@ async def http(
 ) -> AsyncIterator[httpx.AsyncClient]:
     monkeypatch.setattr(stream_routes, "poll", partial(poll, pause=0.0))
     app.state.database = Database(sqlite_copy(template[0], tmp_path))
+    app.state.denial_limit = DenialLimit()
     make_file(tmp_path / "secret.keys")
     attach(app.state.database, tmp_path / "secret.keys")
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)

@@ -107,6 +107,7 @@ TABLE: dict[Right, str] = {
         GET /runs/{slug}/log.txt
         GET /runs/{slug}/log/stream
         GET /runs/{slug}/mazes
+        GET /runs/{slug}/package.zip
         GET /runs/{slug}/points
         GET /runs/{slug}/status
         GET /runs/{slug}/stream

@@ -19,6 +19,8 @@ from fastapi import FastAPI
 from app.access.coverage import guards_of
 from app.access.permissions import Scope
 from app.clusters.service import ensure_embedded
+from app.code import service as code
+from app.code.receive import received
 from app.db import Database
 from app.logs import service as logs
 from app.main import create_app
@@ -35,10 +37,12 @@ from app.sharing import service as sharing
 from app.users import service as users
 from app.web.session_cookie import SESSION_COOKIE
 from tests.api.helpers import bearer, make_token
+from tests.code.zips import zip_of
 from tests.conftest import sqlite_copy
 from tests.factories import ADA, make_experiment
 from tests.secrets.conftest import with_keys
 from tests.security.planted import ALL, PROJECT, SITE, columns, finds, printed
+from tests.sweeps.factories import make_sweep
 from tests.web.seed import sign_in
 from tests.worker.reconcilers.conftest import Bench, make_bench
 
@@ -198,15 +202,24 @@ async def _plant(database: Database, home: Path, captured: io.StringIO) -> Plant
     logging.getLogger("x").info("failed with %s", ALL["P_PLAIN"])
     async with database.read() as session:
         user_id = str((await users.get_user_named(session, "admin")).id)
+    code_id = await _upload(database, home)
+    async with database.write() as session:
+        sweep = await make_sweep(session, experiment=run.experiment)
     return Planted(
         home=home,
         file=Path(str(database.engine.url.database)),
         service_log=captured.getvalue(),
         urls={
             "/runs": {"slug": slug, "run_id": slug},
-            "/experiments": {"slug": run.experiment.slug, "experiment_id": run.experiment.slug},
+            "/experiments": {
+                "slug": run.experiment.slug,
+                "experiment_id": run.experiment.slug,
+                "version": "1",
+            },
             "/projects": {"slug": "default", "project_id": "default", "name": "P_PLAIN"},
             "/clusters": {"slug": "embedded"},
+            "/code": {"code_id": code_id},
+            "/sweeps": {"slug": sweep.slug, "sweep_id": sweep.slug},
             "/recipes": {"name": "embedded-maze-grpo"},
             "/settings": {"name": "S_PLAIN", "user_id": user_id},
             "/shared": {"secret": shared},
@@ -215,6 +228,16 @@ async def _plant(database: Database, home: Path, captured: io.StringIO) -> Plant
         token=token,
         stream=stored,
     )
+
+
+async def _upload(database: Database, home: Path) -> str:
+    async def sent() -> AsyncIterator[bytes]:
+        yield zip_of({"train.py": "print(1)"})
+
+    async with database.write() as session:
+        project = await projects.ensure_default(session)
+    async with received(sent(), home) as given:
+        return (await code.add(database, project.id, given, name="x.zip", actor=ADA)).slug
 
 
 async def _launch(bench: Bench) -> str:
@@ -267,6 +290,17 @@ async def _refuse(bench: Bench) -> None:
     bench.gateway.refusal = None
 
 
+QUERIES = {
+    "/runs/{slug}/chart": "?key=loss",
+    "/runs/{slug}/points": "?key=loss",
+    "/shared/{secret}/points": "?key=loss",
+    "/api/v1/series": "?run={slug}&key=loss",
+    "/api/v1/experiments/{experiment_id}/diff": "?from=1&to=1",
+    "/runs/new/keys": "?recipe=visgym-sft-grpo&q=trainer",
+}
+"""What an address is no question without."""
+
+
 def _addresses(path: str, urls: dict[str, dict[str, str]]) -> Iterator[str]:
     known: dict[str, str] = {}
     for head, values in urls.items():
@@ -277,10 +311,7 @@ def _addresses(path: str, urls: dict[str, dict[str, str]]) -> Iterator[str]:
     for kind in ("csv", "jsonl") if "{kind}" in path else ("",):
         url = path.format(**{**known, "kind": kind}) if "{" in path else path
         slug = urls["/runs"]["slug"]
-        if path in ("/runs/{slug}/chart", "/runs/{slug}/points", "/shared/{secret}/points"):
-            url += "?key=loss"
-        elif path == "/api/v1/series":
-            url += f"?run={slug}&key=loss"
+        url += QUERIES.get(path, "").format(slug=slug)
         yield url
         if path in ("/runs/{slug}/log", "/api/v1/runs/{run_id}/logs"):
             yield f"{url}?q=planted"

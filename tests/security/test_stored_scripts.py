@@ -27,6 +27,7 @@ from app.web.deps import SESSION_COOKIE
 from tests.browser.conftest import opened, serving
 from tests.conftest import sqlite_copy
 from tests.security.hostile import PAYLOADS, poison
+from tests.sweeps.factories import make_sweep
 from tests.web.seed import add_log, seed
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -35,7 +36,13 @@ MALLORY = Actor(PAYLOADS[0], "user:mallory", address=PAYLOADS[1][:60])
 PARAMETER = re.compile(r"\{(\w+)\}")
 # Streams never end, and are fetched by the pages themselves.
 STREAMS = {"/runs/{slug}/stream", "/runs/{slug}/log/stream"}
-DOWNLOADS = {"/runs/{slug}/log.txt", "/settings/audit.{kind}", "/projects/{slug}/audit.{kind}"}
+PLAIN = {"text/plain", "text/csv", "application/zip"}
+DOWNLOADS = {
+    "/runs/{slug}/log.txt",
+    "/runs/{slug}/package.zip",
+    "/settings/audit.{kind}",
+    "/projects/{slug}/audit.{kind}",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +92,7 @@ async def fill(database: Database) -> tuple[str, dict[str, list[str]]]:
         _, shared = await sharing.create(session, failed, actor=MALLORY)
         await outgoing.allow(session, host="10.0.0.0/8", reason="x", actor=MALLORY)
         experiment, project = failed.experiment.slug, home.slug
+        sweep = (await make_sweep(session, experiment=failed.experiment, runs=2)).slug
         cluster = (await clusters.ensure_embedded(session)).slug
         [user] = await users.list_users(session)
     async with database.write() as session:
@@ -92,6 +100,8 @@ async def fill(database: Database) -> tuple[str, dict[str, list[str]]]:
     return seeded.session_secret, {
         "/runs/{slug}": [seeded.failed, seeded.queued, outside.slug],
         "/experiments/{slug}": [experiment],
+        "/experiments/{slug}/versions/{version}": ["1"],
+        "/sweeps/{slug}": [sweep],
         "/projects/{slug}": [project],
         "/shared/{secret}": [shared],
         "/clusters/{slug}": [cluster],
@@ -164,4 +174,4 @@ async def test_downloads_are_never_pages(poisoned: Poisoned) -> None:
                 continue
             name = answer.headers["Content-Disposition"]
             assert re.fullmatch(r'attachment; filename="[\w.-]+"', name), path
-            assert answer.headers["Content-Type"].split(";")[0] in {"text/plain", "text/csv"}
+            assert answer.headers["Content-Type"].split(";")[0] in PLAIN

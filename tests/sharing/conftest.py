@@ -1,6 +1,6 @@
 """Pages and API over one database, and a real browser."""
 
-from tests.api.conftest import anyone, api, application, shared_application
+from tests.api.conftest import anyone, api, application
 from tests.browser.conftest import browser, site, watch
 from tests.web.conftest import (
     app,
@@ -22,7 +22,6 @@ __all__ = [
     "page_database",
     "seeded",
     "seeded_template",
-    "shared_application",
     "site",
     "sqlite_database",
     "stranger",

@@ -8,7 +8,7 @@ from app.db import Database
 from app.errors import Conflict, Invalid
 from app.experiments import service as experiments
 from app.models import AuditEntry, Config, DesiredStatus, Event, Run, RunStatus, Sweep
-from app.runs import service as runs
+from app.runs import queue
 from app.runs.states import transition
 from app.sweeps import service
 from app.sweeps.expansion import Explicit, Grid
@@ -187,7 +187,7 @@ async def test_the_cost_does_not_grow_with_the_runs(
         async with database.read() as session:
             with count_queries(database) as counted:
                 await service.list_runs(session, sweep)
-                await runs.loads(session)
+                await queue.loads(session)
             spent.append(counted.count)
         costs.append(spent)
     assert costs[0] == costs[1]
@@ -200,7 +200,7 @@ async def test_runs_beyond_the_sweeps_limit_keep_no_place_in_the_queue(database:
         first, second, third = await service.list_runs(session, sweep)
         other = await make_run(session)
     async with database.read() as session:
-        (load,) = (await runs.loads(session)).values()
+        (load,) = (await queue.loads(session)).values()
         assert list(load.queued) == [first.id, other.id]
         assert load.held == {second.id: 1, third.id: 1}
         assert (load.waiting_count, load.position(other.id), load.position(third.id)) == (
@@ -208,9 +208,9 @@ async def test_runs_beyond_the_sweeps_limit_keep_no_place_in_the_queue(database:
             2,
             None,
         )
-        assert await runs.queue_position(session, first) == 1
-        assert await runs.queue_position(session, third) is None
-        assert await runs.queue_position(session, other) == 2
-        assert await runs.sweep_limit(session, first) is None
-        assert await runs.sweep_limit(session, other) is None
-        assert await runs.sweep_limit(session, second) == 1
+        assert await queue.queue_position(session, first) == 1
+        assert await queue.queue_position(session, third) is None
+        assert await queue.queue_position(session, other) == 2
+        assert await queue.sweep_limit(session, first) is None
+        assert await queue.sweep_limit(session, other) is None
+        assert await queue.sweep_limit(session, second) == 1

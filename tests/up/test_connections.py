@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import uvicorn
 from starlette.responses import PlainTextResponse
@@ -147,3 +148,10 @@ def test_the_web_process_is_bounded(tmp_path: Path) -> None:
     config.load()
     assert vars(config.http_protocol_class)["limits"] == limits()
     assert config.ws_protocol_class is None
+
+
+def test_an_idle_connection_outlives_what_clients_and_balancers_keep(tmp_path: Path) -> None:
+    balancers_seconds = 60
+    config = server_config(Settings(home=tmp_path), limits())
+    assert config.timeout_keep_alive > balancers_seconds
+    assert config.timeout_keep_alive > (httpx.Limits().keepalive_expiry or 0)

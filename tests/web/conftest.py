@@ -9,10 +9,9 @@ import pytest
 from fastapi import FastAPI
 
 from app.db import Database
-from app.main import create_app
 from app.settings import Settings
 from app.web.deps import SESSION_COOKIE
-from tests.conftest import sqlite_copy
+from tests.conftest import put_over, sqlite_copy
 from tests.web.seed import Seeded, seed, sign_in
 
 ORIGIN = "http://skydeck.test"
@@ -25,8 +24,8 @@ def page_database(sqlite_database: Database) -> Database:
 
 
 @pytest.fixture
-def app(settings: Settings, page_database: Database) -> FastAPI:
-    return create_app(settings, page_database)
+def app(shared_application: FastAPI, settings: Settings, page_database: Database) -> FastAPI:
+    return put_over(shared_application, settings, page_database)
 
 
 @pytest.fixture

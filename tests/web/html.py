@@ -49,9 +49,16 @@ class Element:
             if isinstance(child, Element):
                 yield from child.walk()
 
+    def shown(self) -> Iterator["Element"]:
+        """As `walk`, without what is hidden from everybody."""
+        yield self
+        for child in self.children:
+            if isinstance(child, Element) and "hidden" not in child.attributes:
+                yield from child.shown()
+
     def all(self, role: str, name: str | None = None) -> list["Element"]:
-        """Elements of a role whose text or label contains `name`."""
-        found = [element for element in self.walk() if element.role == role]
+        """Elements of a role that are shown, whose text or label contains `name`."""
+        found = [element for element in self.shown() if element.role == role]
         return [
             e for e in found if name is None or name in (e.attributes.get("aria-label") or e.text)
         ]

@@ -36,23 +36,24 @@ from app.web import (
 )
 
 TEMPLATES = "\n".join(file.read_text() for file in sorted((ROOT / "templates").rglob("*.html")))
+FEATURES: tuple[ModuleType, ...] = (
+    audit,
+    clusters,
+    code,
+    editor,
+    experiments,
+    outgoing,
+    projects,
+    runs,
+    secrets,
+    sharing,
+    sweeps,
+    users,
+)
 CLASSES = [
     context
     for module in (
-        *(
-            audit,
-            clusters,
-            code,
-            editor,
-            experiments,
-            outgoing,
-            projects,
-            runs,
-            secrets,
-            sharing,
-            sweeps,
-            users,
-        ),
+        *FEATURES,
         *(
             cluster_line,
             config_table,
@@ -87,20 +88,6 @@ def test_each_context_says_what_it_is(context: type) -> None:
 
 
 def test_all_context_modules_are_looked_at() -> None:
-    named: set[ModuleType] = {
-        audit,
-        clusters,
-        code,
-        editor,
-        experiments,
-        outgoing,
-        projects,
-        runs,
-        secrets,
-        sharing,
-        sweeps,
-        users,
-    }
     assert {file.parent.name for file in (ROOT / "app").glob("*/contexts.py")} == {
-        module.__name__.split(".")[1] for module in named
+        module.__name__.split(".")[1] for module in FEATURES
     }

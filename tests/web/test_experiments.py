@@ -7,6 +7,7 @@ from app.db import Database
 from app.experiments import service
 from app.models import Experiment
 from app.runs import service as runs
+from tests.editor.forms import filled, opened, press
 from tests.factories import ADA, make_experiment, make_run
 from tests.queries import QueryCounter
 from tests.web.html import parse
@@ -135,3 +136,45 @@ async def test_the_archive_has_a_list_of_its_own(
     await client.post(f"{url}/restore")
     assert "Rank <b>" in await text_of(client, "/experiments?q=rank")
     assert "fits this filter" in await text_of(client, "/experiments?q=nothing")
+
+
+async def test_a_version_is_edited_as_typed_into_its_own_experiment(
+    client: httpx.AsyncClient, page_database: Database
+) -> None:
+    text = "# why 3\ntrainer.seed: 3 # not 4\n"
+    async with page_database.write() as session:
+        mine, other = [await make_experiment(session, name="twice") for _ in range(2)]
+        await service.add_version(session, mine, {SEED: 3}, actor=ADA, yaml=text)
+    url = f"/runs/new/yaml?from={mine.slug}"
+    page = await opened(client, f"{url}&version=2")
+    assert dict(filled(page))["yaml"] == text
+    saved = await press(client, page, "Save version", yaml=f"{text}# and more\n")
+    assert saved.headers["Location"] == f"/experiments/{mine.slug}"
+    page = await opened(client, url)
+    launched = await press(client, page, "Launch run", yaml=f"{text}# and yet more\n")
+    assert launched.status_code == 303
+    async with page_database.read() as session:
+        run = await runs.get(session, launched.headers["Location"].rpartition("/")[2])
+        newest = await service.get_version(session, mine)
+        kept = await service.find_yaml(session, newest)
+        untouched = await service.get_version(session, other)
+    assert (run.experiment_id, run.config.version, newest.version) == (mine.id, 4, 4)
+    assert kept == f"{text}# and yet more\n"
+    assert untouched.version == 1
+    versions = await text_of(client, f"/experiments/{mine.slug}/versions")
+    assert versions.count("no value") == 2
+    diff = await text_of(client, f"/experiments/{mine.slug}/diff?from=3&to=4")
+    assert "No value differs" in diff
+    assert "+# and yet more" in diff
+
+
+async def test_what_was_typed_stays_when_the_experiment_was_archived_meanwhile(
+    client: httpx.AsyncClient, page_database: Database, experiment: Experiment
+) -> None:
+    page = await opened(client, f"/runs/new/yaml?from={experiment.slug}&version=1")
+    async with page_database.write() as session:
+        await service.archive(session, await service.get(session, experiment.slug), actor=ADA)
+    answer = await press(client, page, "Save version", yaml="trainer.seed: 9 # mine\n")
+    assert answer.status_code == 422
+    assert "archived" in parse(answer.text).one("alert").text
+    assert "trainer.seed: 9 # mine" in dict(filled(parse(answer.text)))["yaml"]

@@ -293,9 +293,11 @@ async def test_the_config_marks_what_differs_from_the_recipe(
             overrides={"trainer.seed": 7, "generator.max_turns": 15},
         )
     page = parse((await client.get(f"/runs/{run.slug}/config")).text)
-    assert page.one("row", "trainer.seed").text == "Seed trainer.seed 7 changed 0"
+    rows = [row.text for row in page.all("row", "trainer.seed")]
+    assert rows == ["trainer.seed 0 7", "Seed trainer.seed 7 changed 0"]
     assert "changed" not in page.one("row", "generator.max_turns").text
     assert "trainer.seed=7" in page.text
+    assert page.one("heading", "Other than the recipe")
 
 
 async def test_a_chart_has_a_page_with_the_table_of_its_numbers(

@@ -2,9 +2,10 @@ import re
 
 import httpx
 import pytest
-from fastapi import FastAPI
 
 from app.db import Database
+from app.main import create_app
+from app.settings import Settings
 from app.web.csp import POLICY
 from tests.web.html import parse
 from tests.web.seed import Seeded
@@ -95,13 +96,19 @@ async def test_an_error_page_says_what_happened_what_was_kept_and_what_to_do(
 
 
 async def test_a_mistake_of_ours_is_a_page_with_a_reference(
-    app: FastAPI, client: httpx.AsyncClient, sqlite_database: Database
+    settings: Settings, sqlite_database: Database, client: httpx.AsyncClient
 ) -> None:
     async def breaks() -> None:
         raise RuntimeError("secret detail")
 
+    # One of its own: no other test may find this route.
+    app = create_app(settings, sqlite_database)
     app.add_api_route("/breaks", breaks)
-    answer = await client.get("/breaks")
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(
+        transport=transport, base_url=client.base_url, cookies=client.cookies
+    ) as browser:
+        answer = await browser.get("/breaks")
     assert answer.status_code == 500
     assert "secret detail" not in answer.text
     assert re.search(r"err-[a-z0-9]{8}", answer.text)

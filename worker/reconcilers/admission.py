@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.clusters import service as clusters
 from app.models import Cluster, ClusterStatus, Run
-from app.runs import service as runs
+from app.runs import queue
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,11 @@ async def find_wait(session: AsyncSession, run: Run) -> Wait | None:
     last free place away. All runs of a sweep are of one cluster, so that this holds for them, too.
     """
     query = select(Cluster).where(Cluster.id == run.cluster_id).with_for_update()
+    # What was read of it before the lock may be old by now.
+    query = query.execution_options(populate_existing=True)
     cluster = (await session.scalars(query)).one()
-    limit = await runs.sweep_limit(session, run)
-    position = await runs.queue_position(session, run)
+    limit = await queue.sweep_limit(session, run)
+    position = await queue.queue_position(session, run)
     if clusters.is_off(cluster):
         what = f"cluster {cluster.name}, which is off ({cluster.message})"
     elif cluster.status is not ClusterStatus.READY:

@@ -259,7 +259,8 @@ async def _newest_attempt(session: AsyncSession, run: Run) -> Attempt | None:
 async def _start_attempt(session: WriteSession, run: Run, now: datetime) -> None:
     """Commits to the submission id before anything is submitted under it."""
     before = await _newest_attempt(session, run)
-    conditions.clear_condition(run, conditions.LOG_LOST)
+    for kind in (conditions.LOG_LOST, conditions.METRICS_INCOMPLETE):
+        conditions.clear_condition(run, kind)
     number = before.number + 1 if before else 1
     attempt = Attempt(
         id=new_id(),

@@ -8,6 +8,7 @@ from app.models import Run
 UNREACHABLE = "unreachable"
 NOT_SUBMITTED = "not_submitted"
 LOG_LOST = "log_lost"
+METRICS_INCOMPLETE = "metrics_incomplete"
 
 
 def raise_condition(run: Run, kind: str, message: str, *, at: datetime) -> None:

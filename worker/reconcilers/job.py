@@ -12,12 +12,8 @@ from app.ray.processes import RUN_VARIABLE
 from app.recipes import service as recipes
 from app.recipes.model import Package
 from app.recipes.shell import with_run_id
+from app.recipes.variables import OF_EACH_JOB, OF_EACH_PACKAGE, for_every_process
 from app.settings import ROOT
-
-# Time that a stopped trainer has to save its state before Ray kills it.
-_STOP_SECONDS = 60
-# Ray would else leave out lines that repeat, and put colours before those of its workers.
-_WHOLE_LOG = {"RAY_DEDUP_LOGS": "0", "RAY_COLOR_PREFIX": "0"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +61,7 @@ def job_of(run: Run, attempt: Attempt, runs_dir: Path) -> Job:
         environment={
             RUN_VARIABLE: run.slug,
             "SKYDECK_RUN_DIR": str(folder),
-            "RAY_JOB_STOP_WAIT_TIME_S": str(_STOP_SECONDS),
-            "PYTHONUNBUFFERED": "1",
-            # A log names no zone; the log reconciler reads its times as UTC.
-            "TZ": "UTC",
-            **(_WHOLE_LOG if is_packed else {}),
+            **(OF_EACH_PACKAGE if is_packed else OF_EACH_JOB),
         },
         metadata={"job_name": run.name, "skydeck_run": run.slug},
     )
@@ -90,13 +82,9 @@ def _write(job: Job) -> None:
 
 
 def _own(values: Mapping[str, Any], run_id: str) -> dict[str, str]:
-    """The config's variables, for every process of the job; the script sets them for its own.
-
-    Ray puts other variables in for `$NAME` in a value: one with that sign is the script's alone.
-    """
-    given: Mapping[str, str] = values.get("job.environment") or {}
-    texts = {name: with_run_id(text, run_id) for name, text in given.items()}
-    return {name: text for name, text in texts.items() if "$" not in text}
+    """The config's variables, for every process of the job; the script sets them for its own."""
+    given = for_every_process(values.get("job.environment") or {})
+    return {name: with_run_id(text, run_id) for name, text in given.items()}
 
 
 def _entrypoint(script: Path) -> str:

@@ -61,9 +61,7 @@ class Packages:
         self, gateway: RayGateway, name: str, job: Job, upload: CodeUpload | None
     ) -> None:
         with await asyncio.to_thread(_open, self._home) as file:
-            if upload is not None:
-                await code.read_into(self._database, upload, file)
-            await asyncio.to_thread(package.build, file, job.files, job.excludes)
+            await code.pack(self._database, upload, file, files=job.files, excludes=job.excludes)
             size = await asyncio.to_thread(file.seek, 0, 2)
             await gateway.put_package(name, _pieces(file), size_bytes=size)
 

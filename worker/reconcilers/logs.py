@@ -111,7 +111,10 @@ class LogsReconciler(Reconciler[Subject, Turn]):
     async def load(self, session: ReadSession, row_id: UUID) -> Subject:
         stream = await session.get_one(LogStream, row_id)
         attempt = await session.get_one(Attempt, stream.attempt_id)
-        run = await session.get_one(Run, stream.run_id, options=[selectinload(Run.cluster)])
+        run = await session.get_one(
+            Run, stream.run_id, options=[selectinload(Run.cluster), selectinload(Run.config)]
+        )
+        patterns = run.config.values.get("job.metric_patterns") or ()
         remote = None
         if run.cluster is not None and run.cluster.kind is not ClusterKind.EMBEDDED:
             access = await registry.access(session, run.cluster)
@@ -123,7 +126,7 @@ class LogsReconciler(Reconciler[Subject, Turn]):
             else find_log(self._home, attempt.ray_session, attempt.submission_id),
             remote=remote,
             offset=stream.read_bytes,
-            follower=Follower(self._runs_dir / run.slug, stream.parser),
+            follower=Follower(self._runs_dir / run.slug, stream.parser, patterns=patterns),
             masker=await secrets.masker(session, [run.project_id]),
             ended_at=attempt.ended_at,
             has_run=attempt.started_at is not None,
@@ -213,6 +216,8 @@ async def _store(
         session.add(row)
     run = await session.get_one(Run, stream.run_id)
     reading.progress.put(run, now=now)
+    for message in reading.troubles:
+        await _say(session, stream, conditions.METRICS_INCOMPLETE, message, at=now)
 
 
 async def _say_lost(session: WriteSession, stream: LogStream, now: datetime) -> None:
@@ -220,11 +225,18 @@ async def _say_lost(session: WriteSession, stream: LogStream, now: datetime) -> 
         f"The log of attempt {stream.attempt_number} was not found: it went with its Ray head, or "
         f"lies on another machine. The first {stream.read_bytes:,} bytes are stored."
     )
+    await _say(session, stream, conditions.LOG_LOST, message, at=now)
+
+
+async def _say(
+    session: WriteSession, stream: LogStream, kind: str, message: str, *, at: datetime
+) -> None:
+    """Raises a condition, with its event."""
     # The run's own reconciler writes conditions, too.
     await session.flush()
     run = await session.get_one(Run, stream.run_id, with_for_update=True, populate_existing=True)
-    conditions.raise_condition(run, conditions.LOG_LOST, message, at=now)
-    session.add(note(run, stream.attempt_number, kind="log_lost", at=now, message=message))
+    conditions.raise_condition(run, kind, message, at=at)
+    session.add(note(run, stream.attempt_number, kind=kind, at=at, message=message))
 
 
 async def _unknown(

@@ -1,7 +1,7 @@
 """What a piece of a job's log says, with what was remembered from the pieces before it."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -45,7 +45,8 @@ class Progress:
         run.seconds_per_step = median(self.step_seconds) if self.step_seconds else None
 
     def note_block(self, block: MetricBlock) -> None:
-        self.step = block.step
+        # Keys are counted each by itself: the one that was found most often says how far it is.
+        self.step = max(self.step or 0, block.step) if block.is_counted else block.step
         seconds = float(block.values.get(_STEP_SECONDS, math.nan))
         if math.isfinite(seconds):
             self.step_seconds.append(seconds)
@@ -65,13 +66,17 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The bytes that were read, and all that they say."""
+    """The bytes that were read, and all that they say.
+
+    `troubles`: sentences about what the run's metric patterns do not read.
+    """
 
     data: bytes
     blocks: list[MetricBlock]
     evaluations: list[Evaluation]
     progress: Progress
     state: dict[str, Any]
+    troubles: list[str]
 
     def points(self, *, now: datetime) -> Iterator[MetricPoint]:
         """All metric points; those whose line tells no time have the time `now`."""
@@ -87,10 +92,20 @@ class Reading:
 class Follower:
     """Reads a log piece by piece; `state()` between two pieces is all that must be kept."""
 
-    def __init__(self, folder: Path, state: dict[str, Any] | None = None) -> None:
-        """`folder`: the run's. `state`: what the last reading ended with; None for a new log."""
+    def __init__(
+        self,
+        folder: Path,
+        state: dict[str, Any] | None = None,
+        *,
+        patterns: Sequence[str] = (),
+    ) -> None:
+        """`folder`: the run's. `state`: what the last reading ended with; None for a new log.
+
+        `patterns`: those of the run's config, which never change.
+        """
         self._folder = folder
-        self._parser = SkyRLConsoleParser.from_state(state["parser"] if state else None)
+        kept = state["parser"] if state else None
+        self._parser = SkyRLConsoleParser.from_state(kept, patterns=patterns)
         self._progress = Progress(**state["progress"]) if state else Progress()
 
     def feed(self, data: bytes) -> Reading:
@@ -112,6 +127,7 @@ class Follower:
             evaluations=list(self._evaluations(outcome.events)),
             progress=self._progress,
             state={"parser": self._parser.state(), "progress": asdict(self._progress)},
+            troubles=outcome.troubles,
         )
 
     def _evaluations(self, events: list[LogEvent]) -> Iterator[Evaluation]:

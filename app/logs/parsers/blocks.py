@@ -30,11 +30,15 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|nan|inf)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class MetricBlock:
-    """Metrics logged at one step, in one call. A step may have several blocks."""
+    """Metrics logged at one step, in one call. A step may have several blocks.
+
+    `is_counted`: the log named no step, so that it is how often the key was found.
+    """
 
     step: int
     time: datetime | None
     values: dict[str, Number]
+    is_counted: bool = False
 
 
 @dataclass(slots=True)

@@ -1,26 +1,32 @@
-"""Incremental parser of a SkyRL trainer's console log.
+"""Incremental parser of a job's console log: SkyRL's own format, and people's own patterns.
 
-Reads what `ray job logs` gives and the driver's own file, with Ray's prefixes or without. Metrics
-count only inside a block that the tracking logger opened, from the same source: a model's answer
-that looks like a metric is never one.
+Reads what `ray job logs` gives and the driver's own file, with Ray's prefixes or without. SkyRL's
+metrics count only inside a block that the tracking logger opened, from the same source: a model's
+answer that looks like a metric is never one. Patterns, where a run has some, see all other lines.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from typing import Any, Self
 
 from app.logs.parsers.blocks import MetricBlock, OpenBlock
 from app.logs.parsers.events import LogEvent, event_of
+from app.logs.parsers.pattern_reader import PatternReader
 from app.logs.parsers.records import find_record
 from app.logs.parsers.segments import Segment, SegmentReader
 
 
 @dataclass(frozen=True, slots=True)
 class ParseOutcome:
-    """What one piece of log added, each list in the order of the log."""
+    """What one piece of log added, each list in the order of the log.
+
+    `troubles`: sentences about what the patterns do not read.
+    """
 
     blocks: list[MetricBlock] = field(default_factory=list)
     events: list[LogEvent] = field(default_factory=list)
+    troubles: list[str] = field(default_factory=list)
 
 
 class SkyRLConsoleParser:
@@ -30,17 +36,26 @@ class SkyRLConsoleParser:
     it with `from_state` after a crash. The state is a JSON-able dict of bounded size.
     """
 
-    def __init__(self, *, zone: tzinfo = UTC) -> None:
+    def __init__(self, *, zone: tzinfo = UTC, patterns: Sequence[str] = ()) -> None:
         """`zone`: where the log's clock stands, since its times name no zone."""
         self._zone = zone
+        self._patterns = PatternReader(patterns) if patterns else None
         self._reader = SegmentReader()
         self._block: OpenBlock | None = None
         self._is_coloured = False
 
     @classmethod
-    def from_state(cls, state: dict[str, Any] | None, *, zone: tzinfo = UTC) -> Self:
-        """A parser that goes on where `state` was taken; None starts a new log."""
+    def from_state(
+        cls,
+        state: dict[str, Any] | None,
+        *,
+        zone: tzinfo = UTC,
+        patterns: Sequence[str] = (),
+    ) -> Self:
+        """A parser that goes on where `state` was taken, with its patterns; None: a new log."""
         parser = cls(zone=zone)
+        if patterns:
+            parser._patterns = PatternReader(patterns, (state or {}).get("patterns"))
         if state is not None:
             parser._reader = SegmentReader.from_state(state["reader"])
             parser._block = OpenBlock(**state["block"]) if state["block"] else None
@@ -52,25 +67,33 @@ class SkyRLConsoleParser:
             "reader": self._reader.state(),
             "block": self._block.state() if self._block else None,
             "is_coloured": self._is_coloured,
+            "patterns": self._patterns.state() if self._patterns else None,
         }
 
     def feed(self, data: bytes) -> ParseOutcome:
         """What `data`, the next bytes of the log, completes."""
-        outcome = ParseOutcome()
-        for segment in self._reader.feed(data):
-            self._segment(segment, outcome)
-        return outcome
+        return self._read(self._reader.feed(data))
 
     def finish(self) -> ParseOutcome:
         """What the last line says, when the log ended without a line feed."""
+        return self._read([self._reader.finish()])
+
+    def _read(self, segments: Iterable[Segment]) -> ParseOutcome:
         outcome = ParseOutcome()
-        self._segment(self._reader.finish(), outcome)
+        if self._patterns is not None:
+            self._patterns.begin_piece()
+        for segment in segments:
+            self._segment(segment, outcome)
+        if self._patterns is not None:
+            outcome.troubles.extend(self._patterns.take_news())
         return outcome
 
     def _segment(self, segment: Segment, outcome: ParseOutcome) -> None:
         source, body = segment
         if self._block is not None and self._continue_block(self._block, segment, outcome):
             return
+        if self._patterns is not None and body:
+            outcome.blocks.extend(self._patterns.read(body))
         record = find_record(body, coloured_only=self._is_coloured)
         if record is None:
             return

@@ -15,7 +15,7 @@ HERE = "."
 _PARAMETER = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:(:?[-=?+])(.*))?", re.DOTALL)
 _ALL_OF = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\[[@*]\]")
 _DATE = re.compile(r"\s*date(\s+(-u|--utc|\+\S+|'\+[^']*'|\"\+[^\"]*\"))*\s*")
-_OWN_FOLDER = re.compile(r"[^;|]*\bdirname\b[^;|]*(&&\s*pwd\s*(-P)?)?\s*")
+_DIRNAME = re.compile(r"\bdirname\b")
 _OF_THE_CLUSTER = ("HOME", "USER", "PWD", "PATH", "HOSTNAME")
 _DEEPEST = 5
 _LONGEST = 100_000
@@ -158,7 +158,7 @@ def _substitution(command: str) -> str:
     if _DATE.fullmatch(command):
         # The time of a submission names a run: ours keeps its id in all its attempts.
         return RUN_MARK
-    if _OWN_FOLDER.fullmatch(command):
+    if _DIRNAME.search(command) and not set(";|") & set(command):
         return HERE
     raise NotKnown(f"$({_short(command)}) is not run")
 

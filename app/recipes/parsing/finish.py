@@ -1,6 +1,6 @@
 """From what a text says to a config of a recipe, with nothing left out in silence."""
 
-import shlex
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,14 +15,16 @@ from app.recipes.skyrl_checks import tree_of
 _MOST_OVERRIDES = 500
 # SkyRL has some 400 keys; a dump names all, a person's own file a few.
 _WHOLE_DUMP = 200
-_COMMAND_KEYS = ("job.environment", "job.setup_commands", "job.working_dir", "job.excludes")
+_ENTRYPOINT, _SETUP = "job.entrypoint", "job.setup_commands"
+# A script that looks for the file that it stands in.
+_OWN_FILE = re.compile(r"BASH_SOURCE|\$\{?0\b")
+_COMMAND_KEYS = ("job.environment", _SETUP, "job.working_dir", "job.excludes")
 
 
 def from_script(recipe: Recipe, found: Found) -> dict[str, Value]:
     """The config of a script's overrides and of what it does around them."""
     parsed = _parse(recipe, found)
-    for line, text in found.programs:
-        found.miss(line, text, f"{text.split()[0]} is not known here")
+    _list_programs(found)
     config = dict(parsed.values)
     job = found.job
     _data_sets(config, job, found)
@@ -71,25 +73,72 @@ def from_values(
 
 
 def from_list(recipe: Recipe, found: Found) -> dict[str, Value]:
-    """The config of overrides alone: they are laid over the recipe's values."""
-    parsed = _parse(recipe, found)
+    """The config of overrides alone: they are laid over the recipe's values.
+
+    Commands that stand between them are read as in a script.
+    """
+    config = dict(_parse(recipe, found).values)
+    _list_programs(found)
+    job = found.job
+    if job.keys() & {"made", "download"}:
+        complete = recipe.defaults() | config
+        _data_sets(complete, job, found)
+        _model(complete, job, found)
     found.note(1, "", "keys that the list does not name take the recipe's values")
-    return dict(parsed.values)
+    return config | {key: value for key, value in job.items() if key.startswith(JOB)}
 
 
-def from_command(recipe: Recipe, found: Found) -> dict[str, Value]:
-    """A config of the recipe for any command: the last one, after all others as set-up."""
+def from_command(recipe: Recipe, found: Found, text: str) -> dict[str, Value]:
+    """A config of the recipe for any command.
+
+    One command with variables and installations before it becomes values of their own. All else
+    is kept as the script that it is.
+    """
+    if found.submitted:
+        return _submitted(recipe, found)
+    is_whole = not (found.is_own or (found.is_plain and found.programs))
+    if is_whole and found.has_commands:
+        return {_ENTRYPOINT: _whole(recipe, found, text.strip())}
+    if not found.programs:
+        if not found.unresolved:
+            found.miss(1, "", "there is no command and no override in this text")
+        return {}
     config: dict[str, Value] = {k: v for k, v in found.job.items() if k in _COMMAND_KEYS}
-    *before, last = [text for _, text in found.programs] or [""]
-    folder = found.job.get("job.skyrl_dir")
-    if last:
-        config["job.entrypoint"] = f"cd {shlex.quote(folder)} && {last}" if folder else last
-    elif not found.unresolved:
-        found.miss(1, "", "there is no command and no override in this text")
-    setup = config.get("job.setup_commands", [])
-    if before and isinstance(setup, list):
-        config["job.setup_commands"] = [*setup, *before]
-    return config
+    *before, (line, last) = found.programs
+    for place, each in before:
+        found.miss(place, each, "only the last command of Skydeck's own script is taken")
+    return config | {_ENTRYPOINT: _short_enough(recipe, found, line, last)}
+
+
+def _submitted(recipe: Recipe, found: Found) -> dict[str, Value]:
+    """What is handed over; other commands run where it is submitted."""
+    for line, text in found.programs:
+        if (line, text) not in found.handed:
+            found.miss(line, text, "it runs where the job is submitted, and not in the job")
+    config: dict[str, Value] = {k: v for k, v in found.job.items() if k in _COMMAND_KEYS}
+    setup = found.job.get(_SETUP, [])[: found.setup_before]
+    config = {k: v for k, v in config.items() if k != _SETUP} | ({_SETUP: setup} if setup else {})
+    return config | {_ENTRYPOINT: _short_enough(recipe, found, 1, found.submitted)}
+
+
+def _whole(recipe: Recipe, found: Found, text: str) -> str:
+    found.unresolved, found.notes = list(found.faults), []
+    found.note(1, "", "the script is kept whole, as the command: bash runs it as it stands")
+    first = text.partition("\n")[0]
+    if first.startswith("#!") and not first.rstrip().split(" -")[0].endswith("sh"):
+        found.miss(1, first, "it is no script of a shell: keep it in a file of your code")
+    for number, line in enumerate(text.splitlines(), start=1):
+        if _OWN_FILE.search(line):
+            found.miss(number, line, "as a command the script has no file and no folder of its own")
+    return _short_enough(recipe, found, 1, text)
+
+
+def _short_enough(recipe: Recipe, found: Found, line: int, text: str) -> str:
+    longest = recipe.fields()[_ENTRYPOINT].longest
+    if len(text) > longest:
+        reason = f"a command has at most {longest:,} characters: keep it in a file of your code"
+        found.miss(line, text, reason)
+    return text
 
 
 def with_run_id(value: Value) -> Value:
@@ -106,6 +155,14 @@ def with_run_id(value: Value) -> Value:
 def _tree(recipe: Recipe) -> KeyTree:
     assert recipe.tree is not None
     return tree_of(recipe.tree)
+
+
+def _list_programs(found: Found) -> None:
+    for line, text in found.programs:
+        first = text.split()[0]
+        is_override = first.startswith(("~", "+")) and "." in first
+        reason = "it is no key=value override" if is_override else f"{first} is not known here"
+        found.miss(line, text, reason)
 
 
 def _list_unread(parsed: Parsed, found: Found) -> None:

@@ -25,6 +25,9 @@ _SPACE = re.compile(r"[ \t\r]+")
 _MOST_COMMANDS, _MOST_WORDS = 2_000, 3_000
 
 
+HERE_DOCUMENT = "here-documents (<<) are not read"
+
+
 class TooMuch(ValueError):
     """More than any launch script holds; the message says what."""
 
@@ -146,7 +149,7 @@ class _Lexer:
         target = self._word(command)
         command.redirects.append(self._text[start : self._at])
         if match[1] in ("<<", "<<-"):
-            command.problems.append("here-documents (<<) are not read")
+            command.problems.append(HERE_DOCUMENT)
             name = "".join(piece.text for piece in target.pieces)
             self._bodies.append((name, match[1] == "<<-", command))
 

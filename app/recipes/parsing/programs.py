@@ -2,69 +2,41 @@
 
 import json
 import re
-import shlex
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
 
-from app.recipes.parsing.found import Found
+from app.recipes.parsing.arguments import Argument, base_name, named_options, past_options, written
+from app.recipes.parsing.found import Found, Remark
 from app.recipes.parsing.lexer import Command
+from app.recipes.variables import OF_EACH_PACKAGE, name_problem
 
 OWN_VARIABLES = frozenset({"PYTHONPATH", "SKYRL_PYTHONPATH_EXPORT", "SKYDECK_RUN_DIR"})
 """Variables that the job package sets itself."""
 
 OVERRIDE = re.compile(r"(data|trainer|generator|environment)\.[^=\s]+=", re.DOTALL)
+_KEY = re.compile(r"[-+~]{0,2}(data|trainer|generator|environment)\.\w")
+"""How an override begins, though it may be a wrong one: no program has such a name."""
 _PYTHON = re.compile(r"python(3(\.\d+)?)?")
 _VARIANT = ("--env_variant", "--env-variant")
 _DOWNLOADERS = (("hf", "download"), ("huggingface-cli", "download"))
 _INSTALLERS = ("pip", "pip3", "uv", "apt-get", "apt", "conda", "mamba", "npm")
-_NOT_OPTIONS = ("--", "")
+_DATA_SET_OPTIONS = {
+    "dataset.py": {"output_dir", "num_rows", "env_id", "seed"},
+    "write_dataset.py": {
+        "output", "rows", "first_seed", "env_id", "env_class", "not_seeds",
+    },
+}  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """The words that one written word becomes; none, with a `reason`, where it is not known."""
-
-    words: tuple[str, ...]
-    raw: str
-    line: int
-    reason: str = ""
-
-
-def flat(arguments: list[Argument]) -> list[Argument]:
-    """With an argument for each word, also where one variable stood for several."""
-    return [
-        Argument((word,), each.raw, each.line) if word is not None else each
-        for each in arguments
-        for word in (each.words or ((None,) if each.reason else ()))
-    ]
-
-
-def base_name(argument: Argument) -> str:
-    """The program's name without its folder; empty where it is not known."""
-    return PurePosixPath(argument.words[0]).name if argument.words else ""
-
-
-def without_wrappers(
-    arguments: list[Argument], set_environment: Callable[[str, str], None]
-) -> list[Argument]:
-    """Leaves out `env NAME=value`, `exec`, `uv run --option value` and their like."""
-    while arguments:
-        name = base_name(arguments[0])
-        if name in ("exec", "nohup", "time", "stdbuf", "sudo"):
-            arguments = _past_options(arguments[1:])
-        elif name == "env":
-            arguments = _past_options(arguments[1:])
-            while arguments and arguments[0].words and "=" in arguments[0].words[0]:
-                key, _, value = arguments.pop(0).words[0].partition("=")
-                if not key.startswith("SKYDECK_"):
-                    set_environment(key, value)
-        elif name == "uv" and len(arguments) > 1 and arguments[1].words == ("run",):
-            arguments = _past_options(arguments[2:], ("--extra", "--with", "--group", "--python"))
-        else:
-            break
-    return arguments
+def set_variable(name: str, value: str, found: Found, line: int) -> None:
+    """Takes a variable for the whole job, if a config may set it."""
+    if name in OWN_VARIABLES or _is_ours(name, value):
+        found.note(line, f"{name}={value}", "the job sets it itself")
+        found.is_plain &= name in OF_EACH_PACKAGE
+    elif problem := name_problem(name):
+        found.is_plain = False
+        found.miss(line, f"{name}={value}", problem)
+    else:
+        found.job.setdefault("job.environment", {})[name] = value
 
 
 def submitted(arguments: list[Argument], found: Found, command: Command) -> list[Argument] | None:
@@ -75,37 +47,41 @@ def submitted(arguments: list[Argument], found: Found, command: Command) -> list
     if place is None:
         found.miss(command.line, command.text, "it names no command behind --")
         return []
-    options = dict(_options(arguments[3:place]))
-    for name, value in options.items():
-        if name in ("--runtime-env-json",):
-            _runtime_env(str(value), found, command)
-        elif name == "--working-dir" and isinstance(value, str):
-            _working_dir(value, found, command)
-        elif name.startswith(("--entrypoint-num", "--entrypoint-mem", "--entrypoint-res")):
-            found.miss(command.line, f"{name} {value}", "what the driver asks for is not taken")
-        elif name == "--runtime-env":
-            found.miss(command.line, f"{name} {value}", "it is in another file: paste its content")
-        else:
-            found.note(command.line, f"{name} {value}", "Skydeck chooses it at each launch")
-    return arguments[place + 1 :]
+    found.is_plain, found.has_commands = False, True
+    handed = arguments[place + 1 :]
+    if found.submitted:
+        found.miss(command.line, command.text, "a second submission: one config holds one")
+        return []
+    if not any(each.reason for each in handed):
+        found.submitted = " ".join(written(each) for each in handed)
+    _submission(arguments[3:place], found, command)
+    return handed
+
+
+def installs(arguments: list[Argument]) -> bool:
+    """Whether it is a program that installs others, all of whose words are known."""
+    return base_name(arguments[0]) in _INSTALLERS and not any(each.reason for each in arguments)
 
 
 def read(arguments: list[Argument], found: Found, command: Command) -> bool:
     """Whether the program is one that is known; then all that it says is in `found`."""
     name = base_name(arguments[0])
     first = arguments[1].words[0] if len(arguments) > 1 and arguments[1].words else ""
-    if all(each.words and OVERRIDE.match(each.words[0]) for each in arguments):
+    if _KEY.match(arguments[0].raw) or all(
+        each.words and OVERRIDE.match(each.words[0]) for each in arguments
+    ):
+        found.is_list = True
         _overrides(arguments, found)
     elif name == "cd" and len(arguments) > 1 and arguments[-1].words:
         _enter(arguments[-1].words[0], found, command)
     elif (name, first) in _DOWNLOADERS:
         _download(arguments[2:], found, command)
-    elif name in _INSTALLERS and not any(each.reason for each in arguments):
-        found.job.setdefault("job.setup_commands", []).append(command.text)
-    elif name == "mv" and len(arguments) >= 3 and arguments[-1].words:
+    elif installs(arguments):
+        _install(found, command)
+    elif name == "mv" and _is_downloaded(arguments[1:-1], found) and arguments[-1].words:
         found.job.setdefault("moves", []).append(arguments[-1].words[0])
         found.note(command.line, command.text, "taken as a part of the model's download")
-    elif name == "rm" and "download" in found.job and not arguments[-1].reason:
+    elif name == "rm" and _is_downloaded(arguments[1:], found):
         found.note(command.line, command.text, "taken as a part of the model's download")
     elif _PYTHON.fullmatch(name):
         return _python(arguments[1:], found, command)
@@ -116,12 +92,54 @@ def read(arguments: list[Argument], found: Found, command: Command) -> bool:
 
 def keep(arguments: list[Argument], found: Found, command: Command) -> None:
     """Keeps a program that is not known here; a config for any command may run it."""
+    found.has_commands = True
     reasons = [each.reason for each in arguments if each.reason]
+    if reasons or found.programs:
+        found.is_plain = False
     if reasons:
         found.miss(command.line, command.text, reasons[0])
     else:
-        words = [word for each in arguments for word in each.words]
-        found.programs.append((command.line, shlex.join(words)))
+        found.programs.append((command.line, " ".join(written(each) for each in arguments)))
+
+
+def _submission(arguments: list[Argument], found: Found, command: Command) -> None:
+    for name, value in named_options(arguments):
+        if name in ("--runtime-env-json",):
+            _runtime_env(str(value), found, command)
+        elif name == "--working-dir" and isinstance(value, str):
+            _working_dir(value, found, command)
+        elif name.startswith(("--entrypoint-num", "--entrypoint-mem", "--entrypoint-res")):
+            found.miss(command.line, f"{name} {value}", "what the driver asks for is not taken")
+        elif not name:
+            found.miss(command.line, " ".join(value), "it is no option of a submission")
+        elif name == "--runtime-env":
+            found.miss(command.line, f"{name} {value}", "it is in another file: paste its content")
+        else:
+            found.note(command.line, f"{name} {value}", "Skydeck chooses it at each launch")
+
+
+def _install(found: Found, command: Command) -> None:
+    found.has_commands = True
+    if found.programs:
+        found.is_plain = False
+    if command.ended_by == "||":
+        found.miss(command.line, command.text, "it may fail here (||): a set-up command may not")
+    else:
+        found.job.setdefault("job.setup_commands", []).append(command.text)
+
+
+def _is_downloaded(arguments: list[Argument], found: Found) -> bool:
+    """Whether all paths lie in the folder that the model is downloaded to."""
+    if "download" not in found.job:
+        return False
+    folder = found.job["download"][2].rstrip("/")
+    paths = [each for each in arguments if not each.raw.startswith("-")]
+    return bool(paths) and all(
+        each.words
+        and ".." not in PurePosixPath(each.words[0]).parts
+        and f"{each.words[0].rstrip('/')}/".startswith(f"{folder}/")
+        for each in paths
+    )
 
 
 def merge(outer: Found, inner: Found, line: int) -> None:
@@ -133,6 +151,8 @@ def merge(outer: Found, inner: Found, line: int) -> None:
     outer.job |= {"job.environment": environment} if environment else {}
     outer.job |= {"job.setup_commands": setup} if setup else {}
     outer.is_skyrl |= inner.is_skyrl
+    outer.has_commands |= inner.has_commands
+    outer.faults += [Remark(line, each.text, each.reason) for each in inner.faults]
     outer.programs += [(line, text) for _, text in inner.programs]
     for remark in inner.unresolved:
         outer.miss(line, remark.text, remark.reason)
@@ -141,7 +161,7 @@ def merge(outer: Found, inner: Found, line: int) -> None:
 
 
 def _python(arguments: list[Argument], found: Found, command: Command) -> bool:
-    arguments = _past_options(arguments, keep=("-m", "-c", "-"))
+    arguments = past_options(arguments, keep=("-m", "-c", "-"))
     script = arguments[0].words[0] if arguments and arguments[0].words else ""
     name = PurePosixPath(script).name
     rest = arguments[1:]
@@ -208,12 +228,15 @@ def _overrides(arguments: list[Argument], found: Found) -> None:
 def _enter(folder: str, found: Found, command: Command) -> None:
     if folder.startswith("/"):
         found.job["job.skyrl_dir"] = folder
-    else:
+    elif folder == "." or folder.startswith("./"):
         found.note(command.line, command.text, "the job works in SkyRL's folder")
+    else:
+        reason = "the job works in SkyRL's folder: name the folder by its whole path"
+        found.miss(command.line, command.text, reason)
 
 
 def _download(arguments: list[Argument], found: Found, command: Command) -> None:
-    options = dict(_options(arguments))
+    options = dict(named_options(arguments))
     positional = options.pop("", [])
     include = options.pop("--include", "")
     include = include or (positional[1] if len(positional) > 1 else "")
@@ -236,8 +259,12 @@ def _download(arguments: list[Argument], found: Found, command: Command) -> None
 
 def _data_set(name: str, arguments: list[Argument], found: Found, command: Command) -> None:
     reasons = [each.reason for each in arguments if each.reason]
-    options = {k.replace("-", "_").strip("_"): v for k, v in _options(arguments, ("--seed",))}
+    options = {k.replace("-", "_").strip("_"): v for k, v in named_options(arguments, ("--seed",))}
     is_own = name == "write_dataset.py"
+    strange = [key for key in options if key not in _DATA_SET_OPTIONS[name]]
+    if strange:
+        said = f"--{strange[0]}" if strange[0] else options[""][0]
+        reasons.append(f"{said} is not taken")
     output = options.get("output") if is_own else f"{options.get('output_dir')}/train.parquet"
     try:
         rows = int(options.get("rows" if is_own else "num_rows", "64"))
@@ -255,12 +282,12 @@ def _data_set(name: str, arguments: list[Argument], found: Found, command: Comma
 
 
 def _own_program(name: str, arguments: list[Argument], found: Found, command: Command) -> None:
-    options = dict(_options(arguments, ("--once",)))
+    options = dict(named_options(arguments, ("--once",)))
     if name == "copy_to_s3.py":
         found.job["job.s3_copy"] = options.get("--to", "")
     else:
         found.job["job.working_dir"] = options.get("--source", "")
-        excluded = [v for k, v in _options(arguments) if k == "--exclude"]
+        excluded = [v for k, v in named_options(arguments) if k == "--exclude"]
         if excluded:
             found.job["job.excludes"] = excluded
 
@@ -275,12 +302,17 @@ def _runtime_env(text: str, found: Found, command: Command) -> None:
         return
     for key, value in given.items():
         if key == "env_vars" and isinstance(value, dict):
-            texts = {str(k): str(v) for k, v in value.items() if not k.startswith("SKYDECK_")}
-            found.job.setdefault("job.environment", {}).update(texts)
+            for name, each in value.items():
+                set_variable(name, str(each), found, command.line)
         elif key == "working_dir" and isinstance(value, str):
             _working_dir(value, found, command)
         else:
             found.miss(command.line, f"{key}: {value}", f"{key} of a runtime env is not taken")
+
+
+def _is_ours(name: str, value: str) -> bool:
+    """Whether the submit command that goes with a job's files sets the variable by itself."""
+    return name.startswith("SKYDECK_") or OF_EACH_PACKAGE.get(name) == value
 
 
 def _working_dir(value: str, found: Found, command: Command) -> None:
@@ -290,37 +322,3 @@ def _working_dir(value: str, found: Found, command: Command) -> None:
         found.miss(command.line, value, "code comes from a git commit, S3 or an upload")
     else:
         found.note(command.line, f"--working-dir {value}", "the job package is its own folder")
-
-
-def _options(arguments: list[Argument], flags: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """`--name value` and `--name=value` pairs; positional words under the empty name."""
-    positional: list[str] = []
-    words = [word for each in arguments for word in each.words]
-    place = 0
-    while place < len(words):
-        word = words[place]
-        place += 1
-        if not word.startswith("--") or word in _NOT_OPTIONS:
-            positional.append(word)
-        elif "=" in word:
-            name, _, value = word.partition("=")
-            yield name, value
-        elif word in flags or place >= len(words) or words[place].startswith("--"):
-            yield word, ""
-        else:
-            yield word, words[place]
-            place += 1
-    if positional:
-        yield "", positional
-
-
-def _past_options(
-    arguments: list[Argument], with_value: tuple[str, ...] = (), keep: tuple[str, ...] = ()
-) -> list[Argument]:
-    place = 0
-    while place < len(arguments) and arguments[place].words:
-        word = arguments[place].words[0]
-        if not word.startswith("-") or word in keep:
-            break
-        place += 2 if word in with_value else 1
-    return arguments[place:]

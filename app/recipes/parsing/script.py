@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 
 from app.recipes.parsing import lexer, programs
+from app.recipes.parsing.arguments import Argument, base_name, flat, without_wrappers
 from app.recipes.parsing.expand import Names, NotKnown, array_words, expand, value_of
 from app.recipes.parsing.found import Found
 from app.recipes.parsing.lexer import Command, Kind, Word
-from app.recipes.parsing.programs import Argument
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=(.*)", re.DOTALL)
 _OPENERS = {"for": "loop", "while": "loop", "until": "loop", "select": "loop", "case": "case"}
@@ -35,6 +35,8 @@ _NOT_NEEDED = {
     **dict.fromkeys(("[", "[[", "test", "command", "which"), "taken as if the condition holds"),
     "exit": "the job ends with the status of its trainer",
 }
+_PLAIN_PROGRAMS = ("export", "set")
+_PLAIN_ENDS = ("\n", ";", "&&")
 _DEEPEST = 3
 
 
@@ -56,24 +58,35 @@ class _Follower:
         self._found = found
         self._names = names
         self._depth = depth
+        self._line = 1
         self._places: list[_Place] = []
         self._exported: set[str] = set()
 
     def run(self, text: str) -> None:
         for command in lexer.commands(text):
-            for problem in command.problems:
-                self._found.miss(command.line, command.text, problem)
+            self._look(command)
             if not command.problems:
                 self._command(command)
-            for redirect in command.redirects:
+            for redirect in command.redirects if not command.problems else ():
                 if "/dev/null" not in redirect and "&" not in redirect:
                     self._found.note(command.line, redirect, "the log is kept anyway")
         if self._places:
             last = max(1, text.count("\n") + 1)
-            self._found.miss(last, "", f"the text ends within a {self._places[-1].name}")
+            self._found.fault(last, "", f"the text ends within a {self._places[-1].name}")
+
+    def _look(self, command: Command) -> None:
+        if command.problems or command.redirects or command.ended_by not in _PLAIN_ENDS:
+            self._found.is_plain = False
+        for problem in command.problems:
+            is_fault = problem != lexer.HERE_DOCUMENT
+            tell = self._found.fault if is_fault else self._found.miss
+            tell(command.line, command.text, problem)
 
     def _command(self, command: Command) -> None:
+        self._line = command.line
         words = self._keywords(command)
+        if len(words) < len(command.words):
+            self._found.is_plain = False
         if self._is_skipped(command, words):
             return
         words = self._assignments(command, words)
@@ -116,6 +129,7 @@ class _Follower:
             if all(word.raw in "{}" for word in words):
                 return True
         self._found.miss(command.line, command.text, f"it is in a {inside.name}: not followed")
+        self._found.is_plain, self._found.has_commands = False, True
         return True
 
     def _in_function(self) -> bool:
@@ -124,6 +138,8 @@ class _Follower:
     def _assignments(self, command: Command, words: list[Word]) -> list[Word]:
         """Takes `NAME=value` words from the front; before a program they are its environment."""
         given: list[tuple[str, str]] = []
+        if words and _ASSIGNMENT.fullmatch(words[0].raw):
+            self._found.is_plain = False
         while words and (match := _ASSIGNMENT.fullmatch(words[0].raw)):
             try:
                 given.append(self._assign(match, words[0]))
@@ -163,25 +179,38 @@ class _Follower:
             return Argument((), word.raw, word.line, str(reason))
 
     def _program(self, command: Command, arguments: list[Argument]) -> None:
-        arguments = programs.flat(arguments)
-        arguments = programs.without_wrappers(arguments, self._set_environment)
+        written = flat(arguments)
+        arguments = without_wrappers(written, self._set_environment)
+        if len(arguments) < len(written):
+            self._found.is_plain = False
         if not arguments:
             return
-        name = programs.base_name(arguments[0])
+        name = base_name(arguments[0])
         if name in ("export", "declare", "typeset", "local", "readonly"):
+            self._found.is_plain &= name == "export"
             self._export(command, arguments[1:])
         elif name in (":", "unset"):
             self._variables(name, arguments[1:])
         elif reason := _NOT_NEEDED.get("[[" if arguments[-1].raw == "]]" else name):
+            self._found.is_plain &= name in _PLAIN_PROGRAMS
             self._found.note(command.line, command.text, reason)
+        elif name == "cd" and self._found.is_own:
+            self._found.note(command.line, command.text, "the job enters your code's folder")
         elif name in ("bash", "sh"):
             self._shell(command, arguments[1:])
         elif inner := programs.submitted(arguments, self._found, command):
+            before = len(self._found.programs)
+            self._found.setup_before = len(self._found.job.get("job.setup_commands", ()))
             self._program(command, inner)
-        elif not programs.read(arguments, self._found, command):
+            self._found.handed = self._found.programs[before:]
+        elif programs.read(arguments, self._found, command):
+            self._found.is_plain &= programs.installs(arguments)
+            self._found.has_commands = True
+        else:
             programs.keep(arguments, self._found, command)
 
     def _variables(self, name: str, arguments: list[Argument]) -> None:
+        self._found.is_plain = False
         for each in arguments:
             if name == "unset":
                 self._names.forget(each.raw, f"{each.raw} is not set in this text")
@@ -193,9 +222,11 @@ class _Follower:
             text = argument.words[0] if argument.words else ""
             name, equals, value = text.partition("=")
             own = argument.raw.partition("=")[0]
+            if argument.reason or not equals:
+                self._found.is_plain = False
             if own in programs.OWN_VARIABLES:
-                continue
-            if argument.reason:
+                programs.set_variable(own, value, self._found, argument.line)
+            elif argument.reason:
                 self._names.forget(own, argument.reason)
                 self._found.miss(argument.line, argument.raw, argument.reason)
             elif equals and _is_name(name):
@@ -210,7 +241,10 @@ class _Follower:
 
     def _shell(self, command: Command, arguments: list[Argument]) -> None:
         inner, rest = _split_shell(arguments)
-        if inner is not None and self._depth < _DEEPEST:
+        self._found.is_plain, self._found.has_commands = False, True
+        if inner is not None and self._found.is_own:
+            self._own_command(command, inner, is_last=arguments[0].words == ("-c",))
+        elif inner is not None and self._depth < _DEEPEST:
             found = Found()
             follow(inner, found, self._names, depth=self._depth + 1)
             programs.merge(self._found, found, command.line)
@@ -224,9 +258,15 @@ class _Follower:
             reason = rest[0].reason if rest else "it reads commands that are not in this text"
             self._found.miss(command.line, command.text, reason)
 
+    def _own_command(self, command: Command, text: str, *, is_last: bool) -> None:
+        """What our own script of any command runs, as it was given to us."""
+        if is_last:
+            self._found.programs.append((command.line, text))
+        else:
+            self._found.job.setdefault("job.setup_commands", []).append(text)
+
     def _set_environment(self, name: str, value: str) -> None:
-        if name not in programs.OWN_VARIABLES:
-            self._found.job.setdefault("job.environment", {})[name] = value
+        programs.set_variable(name, value, self._found, self._line)
 
 
 def _split_shell(arguments: list[Argument]) -> tuple[str | None, list[Argument]]:
@@ -235,8 +275,9 @@ def _split_shell(arguments: list[Argument]) -> tuple[str | None, list[Argument]]
     runs_text = False
     while rest and rest[0].words and rest[0].words[0].startswith("-"):
         option = rest.pop(0).words[0]
-        runs_text = runs_text or re.fullmatch(r"-[a-z]*c[a-z]*", option) is not None
-        if re.fullmatch(r"-[a-z]*o", option) and rest:
+        is_short = re.fullmatch(r"-[a-z]+", option) is not None
+        runs_text = runs_text or (is_short and "c" in option)
+        if is_short and option.endswith("o") and rest:
             rest.pop(0)
     return (rest[0].words[0] if runs_text and rest and rest[0].words else None), rest
 

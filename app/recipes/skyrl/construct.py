@@ -6,8 +6,7 @@ in its place fails exactly where SkyRL fails: when something looks into it.
 """
 
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
-from types import SimpleNamespace
+from types import NoneType, SimpleNamespace
 from typing import Any
 
 from app.recipes.model import Finding
@@ -16,6 +15,7 @@ from app.recipes.skyrl.tree import Key, KeyTree
 from app.recipes.skyrl.values import render_override, render_value
 
 _NEAREST_SEARCHES = 20
+_IMMUTABLE = frozenset({bool, int, float, str, NoneType})
 
 
 class Construction:
@@ -29,19 +29,22 @@ class Construction:
 
     def build(self, given: Mapping[Any, Any]) -> dict[str, Any]:
         """The flat full config; see `Parsed.full`. A null optional group is one key with None."""
-        return dict(_flatten(self._group("", given), ""))
+        full: dict[str, Any] = {}
+        _flatten(self._group("", given), "", full)
+        return full
 
     def _group(self, path: str, given: Mapping[Any, Any] | None) -> SimpleNamespace:
         """The group at a path; `given` is None if nothing of it was set."""
         if given is None:
-            return self._fill(path, self._untouched(path))
-        names = self._tree.children(path)
-        self.problems += [self._unknown(path, name) for name in given if name not in names]
-        group = SimpleNamespace()
-        for name in names:
-            key = f"{path}.{name}" if path else name
-            value = self._value(key, given[name]) if name in given else self._left_out(key)
-            setattr(group, name, value)
+            return self._untouched(path)
+        below = self._tree.below(path)
+        self.problems += [self._unknown(path, name) for name in given if name not in below]
+        group = SimpleNamespace(
+            **{
+                name: self._value(key, given[name]) if name in given else self._left_out(key, known)
+                for name, (key, known) in below.items()
+            }
+        )
         missing = [name for name in self._tree.required(path) if name not in given]
         self.problems += [_required(path, name) for name in missing]
         return group if missing else self._fill(path, group)
@@ -51,28 +54,35 @@ class Construction:
         return group
 
     def _untouched(self, path: str) -> SimpleNamespace:
-        keys = {name: f"{path}.{name}" for name in self._tree.children(path)}
-        known = {name: self._tree.keys.get(key) for name, key in keys.items()}
-        return SimpleNamespace(
+        if path not in self._tree.untouched:
+            plain = Construction(self._tree)
+            self._tree.untouched[path] = plain._by_default(path), plain.problems
+        group, problems = self._tree.untouched[path]
+        self.problems += problems
+        return _fresh(group)
+
+    def _by_default(self, path: str) -> SimpleNamespace:
+        group = SimpleNamespace(
             **{
-                name: self._group(keys[name], None) if key is None else _copy(key.as_written)
-                for name, key in known.items()
+                name: self._by_default(key) if known is None else _copy(known.as_written)
+                for name, (key, known) in self._tree.below(path).items()
             }
         )
+        return self._fill(path, group)
 
     def _value(self, key: str, value: Any) -> Any:
         if self._tree.is_group(key) and isinstance(value, Mapping):
             return self._group(key, value)
         return value
 
-    def _left_out(self, key: str) -> Any:
+    def _left_out(self, key: str, known: Key | None) -> Any:
         """The default of a key that is not set, in a group of which another key is."""
-        known = self._tree.keys.get(key)
         if known is None:
             return self._group(key, None)
-        if known.in_group != known.as_written:
+        if known.in_group is not known.as_written and known.in_group != known.as_written:
             self.notes.append(_dropped(known))
-        return _copy(known.in_group)
+        default = known.in_group
+        return default if type(default) in _IMMUTABLE else _copy(default)
 
     def _unknown(self, path: str, name: object) -> Finding:
         key = f"{path}.{name}" if path else str(name)
@@ -88,10 +98,9 @@ class Construction:
 
 def wrong_groups(tree: KeyTree, full: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Groups in whose place a single value stands: (key, value)."""
-    for key, value in full.items():
-        known: Key | None = tree.keys.get(key)
-        if tree.is_group(key) and not (known is not None and value is None):
-            yield key, value
+    for key in [key for key in full if key in tree.groups]:
+        if full[key] is not None or key not in tree.keys:
+            yield key, full[key]
 
 
 def _suggest(key: str, nearest: list[str]) -> str | None:
@@ -111,8 +120,21 @@ def _dropped(key: Key) -> Finding:
     )
 
 
+def _fresh(group: SimpleNamespace) -> SimpleNamespace:
+    """A copy into which steps may write."""
+    values = vars(group).items()
+    return SimpleNamespace(
+        **{k: each if type(each) in _IMMUTABLE else _copy(each) for k, each in values}
+    )
+
+
 def _copy(default: Any) -> Any:
-    return deepcopy(default) if isinstance(default, dict | list) else default
+    """A default of its own: a step may write into it. Trees hold what JSON does."""
+    if isinstance(default, SimpleNamespace):
+        return _fresh(default)
+    if isinstance(default, dict):
+        return {key: _copy(each) for key, each in default.items()}
+    return [_copy(each) for each in default] if isinstance(default, list) else default
 
 
 def _required(group: str, name: str) -> Finding:
@@ -123,9 +145,9 @@ def _required(group: str, name: str) -> Finding:
     )
 
 
-def _flatten(group: SimpleNamespace, prefix: str) -> Iterator[tuple[str, Any]]:
+def _flatten(group: SimpleNamespace, prefix: str, into: dict[str, Any]) -> None:
     for name, value in vars(group).items():
         if isinstance(value, SimpleNamespace):
-            yield from _flatten(value, f"{prefix}{name}.")
+            _flatten(value, f"{prefix}{name}.", into)
         else:
-            yield f"{prefix}{name}", value
+            into[f"{prefix}{name}"] = value

@@ -67,9 +67,10 @@ def check_numbers(values: object) -> Finding | None:
     waiting = [values]
     while waiting:
         value = waiting.pop()
-        if isinstance(value, int) and value.bit_length() > _BITS:
-            return _too_large(f"a whole number of more than {_BITS:,} bits")
-        if isinstance(value, Mapping):
+        if isinstance(value, int):
+            if value.bit_length() > _BITS:
+                return _too_large(f"a whole number of more than {_BITS:,} bits")
+        elif isinstance(value, dict):
             waiting += value.values()
         elif isinstance(value, list):
             waiting += value

@@ -133,7 +133,8 @@ def _parsed(
     ]
     if misplaced and any(each.rule == "construction_error" for each in found):
         found = [each for each in found if each.rule != "construction_error"] + misplaced
-    values = dict(_taken_apart(plain, tree, ""))
+    values: dict[str, Any] = {}
+    _take_apart(plain, tree, "", values)
     types = [check_type(known, full[known.key]) for known in _given(values, full, tree)]
     wrong = [each for each in types if each is not None]
     return Parsed(
@@ -173,13 +174,13 @@ def _given(values: Mapping[str, Any], full: Mapping[str, Any], tree: KeyTree) ->
     return list(given.values())
 
 
-def _taken_apart(given: Mapping[Any, Any], tree: KeyTree, prefix: str) -> Iterator[tuple[str, Any]]:
+def _take_apart(given: Mapping[Any, Any], tree: KeyTree, prefix: str, into: dict[str, Any]) -> None:
     for name, value in given.items():
         key = f"{prefix}{name}"
-        if isinstance(value, Mapping) and value and _is_taken_apart(key, value, tree):
-            yield from _taken_apart(value, tree, f"{key}.")
+        if isinstance(value, dict) and value and _is_taken_apart(key, value, tree):
+            _take_apart(value, tree, f"{key}.", into)
         else:
-            yield key, value
+            into[key] = value
 
 
 def _is_taken_apart(key: str, value: Mapping[Any, Any], tree: KeyTree) -> bool:

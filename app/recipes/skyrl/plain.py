@@ -6,7 +6,7 @@ Gives up on everything in which OmegaConf is more than YAML and nested dicts; th
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import yaml
@@ -39,8 +39,8 @@ def merge_values(pairs: Iterable[tuple[str, Any]]) -> dict[Any, Any]:
     """Nests values by dotted key, later ones over earlier. Raises `UnusualError`."""
     merged: dict[Any, Any] = {}
     for key, value in pairs:
-        path = key.split(".")
-        if not all(map(is_name, path)):
+        path = _path(key)
+        if path is None:
             raise UnusualError
         place = merged
         for name in path[:-1]:
@@ -52,6 +52,13 @@ def merge_values(pairs: Iterable[tuple[str, Any]]) -> dict[Any, Any]:
             place = below
         _set(place, path[-1], value)
     return merged
+
+
+@lru_cache(maxsize=2_000)
+def _path(key: str) -> tuple[str, ...] | None:
+    """The parts of a plain dotted key; None for any other."""
+    parts = tuple(key.split("."))
+    return parts if all(map(is_name, parts)) else None
 
 
 def _read(arg: str) -> tuple[str, Any]:

@@ -69,6 +69,8 @@ class KeyTree:
         self.groups = frozenset(
             path for key in self.keys.values() for path in _parents(key.key)
         ) | frozenset(key.key for key in self.keys.values() if key.is_group)
+        self.untouched: dict[str, Any] = {}
+        """For `construct.py`: groups as they are when none of their keys is set, made once."""
 
     def find(self, key: str) -> Key | None:
         """The key of that name, or one of the user's own inside a free-form dict; else None."""
@@ -88,6 +90,10 @@ class KeyTree:
         """The names right below a group; of the whole tree for an empty path."""
         return self._children.get(path, ())
 
+    def below(self, path: str) -> Mapping[str, tuple[str, Key | None]]:
+        """As `children`: by name the whole key, and what is known of it; None for a plain group."""
+        return self._below.get(path, {})
+
     def required(self, path: str) -> tuple[str, ...]:
         """The names right below a group that have no default."""
         return self._required.get(path, ())
@@ -105,6 +111,17 @@ class KeyTree:
                 group, _, name = path.rpartition(".")
                 names.setdefault(group, {})[name] = None
         return {group: tuple(each) for group, each in names.items()}
+
+    @cached_property
+    def _below(self) -> dict[str, dict[str, tuple[str, Key | None]]]:
+        whole = {
+            path: {name: f"{path}.{name}" if path else name for name in names}
+            for path, names in self._children.items()
+        }
+        return {
+            path: {name: (key, self.keys.get(key)) for name, key in names.items()}
+            for path, names in whole.items()
+        }
 
     @cached_property
     def _required(self) -> dict[str, tuple[str, ...]]:
@@ -188,10 +205,11 @@ def read_tree(version: str, text: str) -> KeyTree:
     return KeyTree(version, entries)
 
 
-def compare_revision(tree: KeyTree, revision: str) -> Finding | None:
+def compare_revision(tree: KeyTree, revision: str, *fields: str) -> Finding | None:
     """A warning if a config is checked against another SkyRL than the image runs; None if not.
 
-    `revision` is what the image says: a release or a commit, of which a part is enough.
+    `revision` is what the image says: a release or a commit, of which a part is enough. `fields`
+    are the keys that say it.
     """
     said = revision.strip().lower()
     same = said == tree.version or (
@@ -201,7 +219,7 @@ def compare_revision(tree: KeyTree, revision: str) -> Finding | None:
         return None
     return Finding(
         rule="skyrl_revision",
-        fields=(),
+        fields=fields,
         message=f"Checked against SkyRL {tree.short_version}, but the image runs "
         f"{_short(said) or 'one that it does not name'}: keys and defaults may differ",
         fix="dump the image's own keys with docker/dump_config_tree.py, or take an image with "

@@ -13,7 +13,8 @@ import yaml
 from app.recipes.skyrl.plain import load_yaml
 
 _PLAIN = re.compile(r"[A-Za-z0-9_/.~][A-Za-z0-9_/.~:@%+=,-]*")
-_INTERPOLATION = re.compile(r"(\\*)\$\{")
+# From the first backslash of a row only: from each of them, it would take the square of steps.
+_INTERPOLATION = re.compile(r"(?<!\\)(\\*)\$\{")
 _MISSING = re.compile(r"\\+\?\?\?")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
 _BITS = 4_096

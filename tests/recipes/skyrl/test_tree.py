@@ -1,6 +1,11 @@
 """The key tree: lookup, defaults, suggestions, and the revision it belongs to."""
 
 import json
+import runpy
+import subprocess
+import sys
+from importlib.metadata import version as package_version
+from pathlib import Path
 
 import pytest
 
@@ -111,6 +116,26 @@ def test_another_revision_in_the_image_is_a_warning(version: str, said: str, is_
     if finding is not None:
         assert finding.rule == "skyrl_revision"
         assert "dump_config_tree.py" in (finding.fix or "")
+
+
+def test_the_images_revision_is_its_commit_or_release(tmp_path: Path) -> None:
+    program = Path(__file__).parents[3] / "docker" / "dump_config_tree.py"
+    dump = runpy.run_path(str(program))
+    assert dump["revision"]("pytest") == package_version("pytest")
+    package = tmp_path / "checked_out"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b.test"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "one"]):
+        subprocess.run([*git, *command], check=True)
+    head = subprocess.check_output([*git, "rev-parse", "HEAD"], text=True).strip()
+    sys.path.insert(0, str(tmp_path))
+    try:
+        assert dump["revision"]("checked_out") == head
+    finally:
+        sys.path.remove(str(tmp_path))
+    with pytest.raises(LookupError, match="neither installed nor"):
+        dump["revision"]("no_such_package")
 
 
 def test_a_dumped_tree_is_read_and_a_wrong_file_refused() -> None:

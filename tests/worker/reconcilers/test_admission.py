@@ -1,11 +1,21 @@
 """A sweep's cap on runs under way, and who may pass those that it holds back."""
 
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+from app.db import Database
 from app.models import RunStatus
 from app.ray.gateway import JobStatus
 from app.sweeps import service as sweeps
 from tests.factories import ADA, make_run
 from tests.sweeps.factories import make_sweep
 from tests.worker.reconcilers.conftest import Bench
+from worker.reconciler import Loop
+from worker.reconcilers.attempts import AttemptsReconciler
+from worker.reconcilers.job_code import Packages
+
+BUSY = (RunStatus.SUBMITTING, RunStatus.PENDING, RunStatus.RUNNING, RunStatus.STOPPING)
 
 
 async def statuses(bench: Bench, slugs: list[str]) -> list[RunStatus]:
@@ -40,6 +50,47 @@ async def test_no_more_runs_of_a_sweep_than_it_allows(bench: Bench) -> None:
     await bench.end_job(slugs[0], JobStatus.SUCCEEDED)
     await bench.step(5)
     assert await statuses(bench, slugs) == [RunStatus.SUCCEEDED, pending, pending, queued]
+
+
+async def test_two_workers_together_start_no_more_than_the_sweep_allows(
+    bench: Bench, database_url: str
+) -> None:
+    slugs, other = await add_sweep(bench, runs=6, limit=2)
+    elsewhere = Database(database_url)
+    second = second_worker(bench, elsewhere)
+    try:
+        most = 0
+        for _ in range(24):
+            await asyncio.gather(bench.attempts.turn(), second.turn(), bench.logs.turn())
+            found = await statuses(bench, slugs)
+            under_way = [slug for slug, status in zip(slugs, found, strict=True) if status in BUSY]
+            most = max(most, len(under_way))
+            assert len(under_way) <= 2
+            if bench.gateway.submitted and under_way:
+                finish(bench, under_way[0])
+            bench.clock.advance(5)
+    finally:
+        await elsewhere.close()
+    assert most == 2
+    assert await statuses(bench, slugs) == [RunStatus.SUCCEEDED] * 6
+    jobs = [job for job in bench.gateway.submitted if job.startswith(tuple(slugs))]
+    assert sorted(jobs) == sorted(f"{slug}-a1" for slug in slugs)
+    assert (await bench.read(other)).status is not RunStatus.QUEUED
+
+
+def second_worker(bench: Bench, database: Database) -> Loop[Any, Any]:
+    """Another worker's loop over the same runs, with connections of its own."""
+    packages = Packages(database, bench.home)
+    reconciler = AttemptsReconciler(
+        bench.gateway, packages, runs_dir=bench.home / "runs", poll=timedelta(seconds=1)
+    )
+    return Loop(database, reconciler, lease_seconds=15, clock=bench.clock)
+
+
+def finish(bench: Bench, slug: str) -> None:
+    """Its job ends, if it is known to the cluster by now."""
+    if f"{slug}-a1" in bench.gateway.submitted:
+        bench.gateway.finish(f"{slug}-a1", JobStatus.SUCCEEDED)
 
 
 async def test_a_sweep_that_is_stopped_starts_nothing_more(bench: Bench) -> None:

@@ -7,20 +7,35 @@ submitted again.
 """
 
 import argparse
-import fnmatch
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
 from pathlib import Path
+from typing import NamedTuple
 
 _ARCHIVE = "code.zip"
+# `**` counts between slashes alone; elsewhere it is a `*`.
+_PIECES = re.compile(
+    r"(?P<deep>(?:^|(?<=/))\*\*/|(?<=/)\*\*$)|\*+|\?|\[[!^]?\]?[^\]]*\]|\\.|.", re.DOTALL
+)
+_DEEP = {"**/": "(?:.*/)?", "**": ".*"}
+_IN_CLASS = {ord(sign): f"\\{sign}" for sign in "[]&~|^"}
 
 
 class Refused(Exception):
     """The code cannot be had; the message says why."""
+
+
+class _Rule(NamedTuple):
+    """What one pattern says. Paths are below the folder, with slashes."""
+
+    regex: re.Pattern[str]
+    is_kept: bool
+    is_for_folders: bool
 
 
 def fetch(source: str, into: Path, excludes: list[str]) -> None:
@@ -45,20 +60,60 @@ def fetch(source: str, into: Path, excludes: list[str]) -> None:
 
 
 def leave_out(folder: Path, patterns: list[str]) -> None:
-    """Removes what matches: by name, or by path below `folder` for a pattern with a slash."""
-    for path in sorted(folder.rglob("*")):
-        inside = path.relative_to(folder).as_posix()
-        if any(_matches(pattern.rstrip("/"), path.name, inside) for pattern in patterns):
-            if path.is_dir() and not path.is_symlink():
+    """Removes what matches, as git would with the patterns in a `.gitignore` in `folder`."""
+    rules = [rule for pattern in patterns if (rule := _rule(pattern))]
+    for root, folders, files in os.walk(folder):
+        for name in [*folders, *files]:
+            path = Path(root, name)
+            is_folder = path.is_dir() and not path.is_symlink()
+            if not _is_left_out(path.relative_to(folder).as_posix(), is_folder, rules):
+                continue
+            if is_folder:
                 shutil.rmtree(path)
-            elif path.is_symlink() or path.exists():
+                folders.remove(name)
+            else:
                 path.unlink()
 
 
-def _matches(pattern: str, name: str, inside: str) -> bool:
-    if "/" in pattern:
-        return fnmatch.fnmatchcase(inside, pattern.lstrip("/"))
-    return fnmatch.fnmatchcase(name, pattern)
+def _is_left_out(inside: str, is_folder: bool, rules: list[_Rule]) -> bool:
+    """The last rule that matches decides. What is in a folder that is left out goes with it."""
+    matching = [
+        rule
+        for rule in rules
+        if rule.regex.fullmatch(inside) and (is_folder or not rule.is_for_folders)
+    ]
+    return bool(matching) and not matching[-1].is_kept
+
+
+def _rule(pattern: str) -> _Rule | None:
+    """Syntax: gitignore(5). None for a comment and for an empty line."""
+    text = re.sub(r"(?<!\\) +$", "", pattern)
+    if text.startswith("#"):
+        return None
+    is_kept = text.startswith("!")
+    text = text.removeprefix("!")
+    is_for_folders, text = text.endswith("/"), text.rstrip("/")
+    if not text:
+        return None
+    head = "" if "/" in text else "(?:.*/)?"
+    return _Rule(re.compile(head + _regex(text.lstrip("/")), re.DOTALL), is_kept, is_for_folders)
+
+
+def _regex(text: str) -> str:
+    return "".join(_piece(match) for match in _PIECES.finditer(text))
+
+
+def _piece(match: re.Match[str]) -> str:
+    text = match[0]
+    if text.startswith("*"):
+        return _DEEP[text] if match["deep"] else "[^/]*"
+    if text == "?":
+        return "[^/]"
+    if text.startswith("[") and len(text) > 1:
+        negation = "^" if text[1] in "!^" else ""
+        members = text[1 + len(negation) : -1]
+        return f"(?!/)[{negation}{members.translate(_IN_CLASS)}]"
+    return re.escape(text[-1])
 
 
 def _check_out(source: str, part: Path) -> None:

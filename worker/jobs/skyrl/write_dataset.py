@@ -12,6 +12,7 @@ the file appears in one step, and a file that somebody else wrote is left alone.
 import argparse
 import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +57,11 @@ def write(rows: list[dict[str, Any]], output: Path) -> None:
         raise Refused(f"{output} is there and was not written by this program: take another path")
     table = pa.Table.from_pylist(rows).replace_schema_metadata({MARK: OURS})
     output.parent.mkdir(parents=True, exist_ok=True)
-    part = output.with_name(f".{output.name}.{os.getpid()}.part")
-    pq.write_table(table, part)
-    os.replace(part, output)
+    # On storage that nodes share, jobs of two nodes may have the same process id.
+    with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as scratch:
+        part = Path(scratch) / output.name
+        pq.write_table(table, part)
+        os.replace(part, output)
 
 
 def main(arguments: list[str]) -> int:

@@ -31,10 +31,12 @@ from app.recipes.skyrl.rules.context import (
     DataSet,
     OtherRun,
 )
+from app.recipes.skyrl.rules.placement import ABOUT_CLUSTER
 from app.recipes.skyrl.rules.registry import RULES, Kind, Rule, ask_all
 from app.recipes.skyrl.rules.view import View
 
 __all__ = [
+    "ABOUT_CLUSTER",
     "NOTHING_KNOWN",
     "RULES",
     "ClusterResources",

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 CLOUD = ("s3://", "gs://", "gcs://")
@@ -25,8 +26,13 @@ def is_node_local(path: str, shared: Collection[str]) -> bool:
 
 def is_below(path: str, folders: Collection[str]) -> bool:
     """Whether a path is one of the folders or lies below one."""
-    own = PurePosixPath(path).parts
-    return any(own[: len(parts)] == parts for parts in (PurePosixPath(f).parts for f in folders))
+    own = _parts(path)
+    return any(own[: len(parts)] == parts for parts in map(_parts, folders))
+
+
+@lru_cache(maxsize=64)
+def _parts(path: str) -> tuple[str, ...]:
+    return PurePosixPath(path).parts
 
 
 def same_folder(one: str, other: str) -> bool:

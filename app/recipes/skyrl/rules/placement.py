@@ -21,6 +21,9 @@ from app.recipes.skyrl.rules.sizes import nearest_batches
 from app.recipes.skyrl.rules.view import Unfit, View, shown
 
 Changes = Mapping[str, Any]
+ABOUT_CLUSTER = frozenset({"E9.cluster_gpus", "E9.node_gpus"})
+"""Rules about the cluster: another one may well run the same values."""
+
 _MOST_NODES = 64
 
 

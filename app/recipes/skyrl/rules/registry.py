@@ -73,13 +73,13 @@ def ask(each: Rule, at: View, context: Context) -> list[Finding]:
     Where SkyRL's own check would stop with a Python error, that is what is found; a rule of ours
     that lacks a value it needs finds nothing.
     """
-    with at.asking() as asked:
-        try:
-            return [_finding(each, flaw) for flaw in each.look(at, context)]
-        except (Unfit, RecursionError):
-            return []
-        except _STOPS_PYTHON as error:
-            return list(_crash(each, at, list(asked), error))
+    at.asked.clear()
+    try:
+        return [_finding(each, flaw) for flaw in each.look(at, context)]
+    except (Unfit, RecursionError):
+        return []
+    except _STOPS_PYTHON as error:
+        return list(_crash(each, at, list(at.asked), error))
 
 
 def ask_all(at: View, context: Context, *kinds: Kind) -> list[Finding]:

@@ -1,6 +1,7 @@
 """E5, E6, E11, and traps of rollouts: turns, lengths, sampling, memory, logs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from app.recipes.skyrl.rules import keys as k
 from app.recipes.skyrl.rules.context import Context
@@ -16,6 +17,7 @@ _PRINTS = k.name("trainer.print_example_interval")
 # SkyRL's own co-located examples: 0.8 in most, never above.
 _MOST_MEMORY = 0.8
 _SELDOM_ENOUGH = 10
+_MOST_SAID = 3
 
 
 @rule(Kind.FAILS, "E5.logger", _LOGGER)
@@ -108,12 +110,19 @@ def eval_sampling(at: View, context: Context) -> Iterator[Flaw]:
     if at.whole(length) != answer and (given is None or length not in given):
         values[length] = answer
     yield Flaw(
-        message=f"A key of {_EVAL} is set, which makes its others class defaults: {temperature} "
-        f"is {shown(at.get(temperature))}, so evaluations are not greedy",
+        message=f"Setting {_said(given)} makes the other keys of {_EVAL} class defaults: "
+        f"{temperature} is {shown(at.get(temperature))}, so evaluations are not greedy",
         fix="use " + " and ".join(f"{key} {shown(value)}" for key, value in values.items()),
         fix_values=values,
         fields=tuple(values),
     )
+
+
+def _said(given: Mapping[str, Any] | None) -> str:
+    """The keys of the group that the user set, with their values."""
+    own = {key: value for key, value in (given or {}).items() if key.startswith(f"{_EVAL}.")}
+    said = [f"{k.name(key)} {shown(value)}" for key, value in own.items()]
+    return k.listed(said[:_MOST_SAID]) if said else "one of them"
 
 
 @rule(Kind.WARNING, "trap.colocated_memory", k.GPU_MEMORY, k.COLOCATE)

@@ -1,7 +1,6 @@
 """How rules read a config: raw values as SkyRL holds them, or values that must be of a kind."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import cache
 from math import isfinite
 from typing import Any
@@ -22,7 +21,8 @@ class Unfit(Exception):
 class View:
     """Full values by dotted key, with changes laid over them to try what would pass.
 
-    `is_trial` is true while a fix is tried: rules then need not look for one themselves.
+    `is_trial` is true while a fix is tried: rules then need not look for one themselves. `asked`
+    collects the keys that are read.
     """
 
     def __init__(self, full: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> None:
@@ -75,15 +75,6 @@ class View:
     def changed(self, changes: Mapping[str, Any]) -> "View":
         """The same config with other values, for trying."""
         return View(self._full, {**self._changes, **changes})
-
-    @contextmanager
-    def asking(self) -> Iterator[list[str]]:
-        """Collects the keys that are read inside."""
-        before, self.asked = self.asked, []
-        try:
-            yield self.asked
-        finally:
-            self.asked = before
 
     def _of_group(self, key: str) -> Any:
         parent, _, name = key.rpartition(".")

@@ -1,48 +1,27 @@
-"""For each rule: overrides on the tutorial's config that break it, and others that do not."""
+"""For each error: overrides on the tutorial's config that break its rule, and some that do not."""
 
-from dataclasses import dataclass, field
-
-from app.recipes.skyrl.rules import ClusterResources, Context, DataSet, OtherRun
-from tests.recipes.skyrl.rules.tutorial import CLUSTER, EVALUATION, RELEASE, TRAIN
+from app.recipes.skyrl.rules import Context
+from tests.recipes.skyrl.rules.example import APART, ENGINE, SAMPLES_1, Example
+from tests.recipes.skyrl.rules.tutorial import CLUSTER, RELEASE, TRAIN
 
 _PLACE = "trainer.placement"
-_ENGINE = "generator.inference_engine"
 _PROFILER = "trainer.policy.torch_profiler_config"
 _MEGATRON = "trainer.policy.megatron_config"
 _CRITIC = ("trainer.critic.model.path=x", "trainer.critic_mini_batch_size=12")
 _ON_MEGATRON = ("trainer.strategy=megatron", "trainer.policy.model.lora.rank=0")
-_APART = (f"{_PLACE}.colocate_all=false",)
 _KL = ("trainer.algorithm.use_kl_loss=true",)
 _PROFILED = (
     f"{_PROFILER}.enable=true",
     f"{_PROFILER}.save_path=/tmp/profile",
     "trainer.policy.fsdp_config.cpu_offload=true",
 )
-_SAMPLES_1 = ("generator.n_samples_per_prompt=1",)
-KNOWN = Context(train=TRAIN, evaluation=EVALUATION)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
-    """`fails` breaks the rule, `passes` does not; each with what is known beside the config."""
-
-    fails: tuple[str, ...] = ()
-    passes: tuple[str, ...] = ()
-    known: Context = field(default_factory=Context)
-    known_passing: Context | None = None
-    version: str | None = None
-    cluster: ClusterResources | None = None
-
-
-def _other(**paths: str) -> Context:
-    return Context(other_runs=(OtherRun(name="maze-1", **paths),))
 
 
 def _release(fails: tuple[str, ...], passes: tuple[str, ...] = ()) -> Example:
     return Example(fails=fails, passes=passes, version=RELEASE)
 
 
-EXAMPLES: dict[str, Example] = {
+ERRORS: dict[str, Example] = {
     "V1.training_steps_positive": Example(
         fails=("trainer.max_training_steps=0",), passes=("trainer.max_training_steps=1",)
     ),
@@ -60,56 +39,56 @@ EXAMPLES: dict[str, Example] = {
         passes=("generator.sampling_params.logprobs=null",),
     ),
     "V5.prefill": Example(
-        fails=(f"{_ENGINE}.enable_pd=true", f"{_ENGINE}.num_prefill=6"),
-        passes=(f"{_ENGINE}.enable_pd=true", f"{_ENGINE}.num_prefill=5"),
+        fails=(f"{ENGINE}.enable_pd=true", f"{ENGINE}.num_prefill=6"),
+        passes=(f"{ENGINE}.enable_pd=true", f"{ENGINE}.num_prefill=5"),
     ),
     "V6.expert_parallel": Example(
-        fails=(f"{_ENGINE}.expert_parallel_size=4",),
+        fails=(f"{ENGINE}.expert_parallel_size=4",),
         passes=(
-            f"{_ENGINE}.expert_parallel_size=2",
-            f"{_ENGINE}.tensor_parallel_size=2",
-            f"{_ENGINE}.num_engines=3",
+            f"{ENGINE}.expert_parallel_size=2",
+            f"{ENGINE}.tensor_parallel_size=2",
+            f"{ENGINE}.num_engines=3",
         ),
     ),
     "V7.executor": Example(
-        fails=(f"{_ENGINE}.distributed_executor_backend=local",),
-        passes=(f"{_ENGINE}.distributed_executor_backend=mp",),
+        fails=(f"{ENGINE}.distributed_executor_backend=local",),
+        passes=(f"{ENGINE}.distributed_executor_backend=mp",),
     ),
     "V8.engine_in_node": Example(
         fails=(
-            f"{_ENGINE}.distributed_executor_backend=mp",
-            f"{_ENGINE}.tensor_parallel_size=3",
-            f"{_ENGINE}.num_engines=2",
+            f"{ENGINE}.distributed_executor_backend=mp",
+            f"{ENGINE}.tensor_parallel_size=3",
+            f"{ENGINE}.num_engines=2",
         ),
-        passes=(f"{_ENGINE}.tensor_parallel_size=3", f"{_ENGINE}.num_engines=2"),
+        passes=(f"{ENGINE}.tensor_parallel_size=3", f"{ENGINE}.num_engines=2"),
     ),
     "V9.routed_experts": Example(
-        fails=(f"{_ENGINE}.enable_return_routed_experts=true",),
+        fails=(f"{ENGINE}.enable_return_routed_experts=true",),
         passes=(
             *_ON_MEGATRON,
-            f"{_ENGINE}.enable_return_routed_experts=true",
-            f"{_ENGINE}.distributed_executor_backend=mp",
+            f"{ENGINE}.enable_return_routed_experts=true",
+            f"{ENGINE}.distributed_executor_backend=mp",
             f"{_MEGATRON}.moe_enable_routing_replay=true",
         ),
     ),
     "V10.offload_kv": Example(
-        fails=(f"{_ENGINE}.offload_kv_for_weight_sync=true",),
+        fails=(f"{ENGINE}.offload_kv_for_weight_sync=true",),
         passes=(
-            *_APART,
-            f"{_ENGINE}.offload_kv_for_weight_sync=true",
+            *APART,
+            f"{ENGINE}.offload_kv_for_weight_sync=true",
             "trainer.policy.model.lora.rank=0",
         ),
     ),
     "V11.external_colocated": Example(
-        fails=(f"{_ENGINE}.external_proxy_url=http://engine:8000",),
-        passes=(*_APART, f"{_ENGINE}.external_proxy_url=http://engine:8000"),
+        fails=(f"{ENGINE}.external_proxy_url=http://engine:8000",),
+        passes=(*APART, f"{ENGINE}.external_proxy_url=http://engine:8000"),
     ),
     "V11.engines_somewhere": Example(
-        fails=(f"{_ENGINE}.run_engines_locally=false",),
+        fails=(f"{ENGINE}.run_engines_locally=false",),
         passes=(
-            *_APART,
-            f"{_ENGINE}.run_engines_locally=false",
-            f"{_ENGINE}.external_server_urls=['http://engine:8000']",
+            *APART,
+            f"{ENGINE}.run_engines_locally=false",
+            f"{ENGINE}.external_server_urls=['http://engine:8000']",
         ),
     ),
     "V12.sequence_parallel_backend": Example(
@@ -126,7 +105,7 @@ EXAMPLES: dict[str, Example] = {
     ),
     "V15.text_only": Example(
         fails=("trainer.policy.language_model_only=true",),
-        passes=("trainer.policy.language_model_only=true", f"{_ENGINE}.language_model_only=true"),
+        passes=("trainer.policy.language_model_only=true", f"{ENGINE}.language_model_only=true"),
     ),
     "V16.train_at_least_mini": Example(
         fails=("trainer.policy_mini_batch_size=48",), passes=("trainer.policy_mini_batch_size=24",)
@@ -150,8 +129,8 @@ EXAMPLES: dict[str, Example] = {
         fails=("trainer.policy_mini_batch_size=10",), passes=("trainer.policy_mini_batch_size=8",)
     ),
     "V16.mini_covers_gpus": Example(
-        fails=(*_SAMPLES_1, "trainer.policy_mini_batch_size=4"),
-        passes=(*_SAMPLES_1, "trainer.policy_mini_batch_size=6"),
+        fails=(*SAMPLES_1, "trainer.policy_mini_batch_size=4"),
+        passes=(*SAMPLES_1, "trainer.policy_mini_batch_size=6"),
     ),
     "V16.mini_divides_micro": Example(
         fails=("trainer.micro_train_batch_size_per_gpu=5",),
@@ -159,13 +138,13 @@ EXAMPLES: dict[str, Example] = {
     ),
     "V16.train_divides_mini_per_gpu": Example(
         fails=(
-            *_SAMPLES_1,
+            *SAMPLES_1,
             "trainer.train_batch_size=30",
             "trainer.policy_mini_batch_size=15",
             f"{_PLACE}.policy_num_nodes=2",
-            f"{_ENGINE}.num_engines=4",
+            f"{ENGINE}.num_engines=4",
         ),
-        passes=(*_SAMPLES_1, "trainer.train_batch_size=28", "trainer.policy_mini_batch_size=14"),
+        passes=(*SAMPLES_1, "trainer.train_batch_size=28", "trainer.policy_mini_batch_size=14"),
     ),
     "V16.train_covers_dp": Example(
         fails=(
@@ -250,29 +229,29 @@ EXAMPLES: dict[str, Example] = {
         passes=("trainer.algorithm.policy_loss_type=kl_cov",),
     ),
     "V23.lora_backend": Example(
-        fails=(f"{_ENGINE}.backend=sglang",),
-        passes=(f"{_ENGINE}.backend=sglang", "trainer.policy.model.lora.rank=0"),
+        fails=(f"{ENGINE}.backend=sglang",),
+        passes=(f"{ENGINE}.backend=sglang", "trainer.policy.model.lora.rank=0"),
     ),
     "V23.lora_weight_sync": Example(
-        fails=(f"{_ENGINE}.weight_sync_backend=delta",),
-        passes=(f"{_ENGINE}.weight_sync_backend=delta", "trainer.policy.model.lora.rank=0"),
+        fails=(f"{ENGINE}.weight_sync_backend=delta",),
+        passes=(f"{ENGINE}.weight_sync_backend=delta", "trainer.policy.model.lora.rank=0"),
     ),
     "V24.rollout_gpus": Example(
-        fails=(f"{_ENGINE}.num_engines=5",),
-        passes=(f"{_ENGINE}.num_engines=3", f"{_ENGINE}.pipeline_parallel_size=2"),
+        fails=(f"{ENGINE}.num_engines=5",),
+        passes=(f"{ENGINE}.num_engines=3", f"{ENGINE}.pipeline_parallel_size=2"),
     ),
     "V24.ref_beside_policy": Example(
-        fails=(*_APART, *_KL, f"{_PLACE}.ref_num_gpus_per_node=1"),
+        fails=(*APART, *_KL, f"{_PLACE}.ref_num_gpus_per_node=1"),
         passes=(
-            *_APART,
+            *APART,
             *_KL,
             f"{_PLACE}.ref_num_gpus_per_node=1",
             f"{_PLACE}.colocate_policy_ref=false",
         ),
     ),
     "V25.megatron_weight_sync": Example(
-        fails=(*_ON_MEGATRON, f"{_ENGINE}.weight_sync_backend=foo"),
-        passes=(*_ON_MEGATRON, f"{_ENGINE}.weight_sync_backend=delta"),
+        fails=(*_ON_MEGATRON, f"{ENGINE}.weight_sync_backend=foo"),
+        passes=(*_ON_MEGATRON, f"{ENGINE}.weight_sync_backend=delta"),
     ),
     "V25.megatron_critic": Example(fails=(*_ON_MEGATRON, *_CRITIC), passes=_ON_MEGATRON),
     "V25.megatron_replay": Example(
@@ -302,26 +281,26 @@ EXAMPLES: dict[str, Example] = {
         ("trainer.policy.model.lora.sync_mode=memory",),
         ("trainer.policy.model.lora.sync_mode=disk",),
     ),
-    "V26.role_kwargs": _release((f"{_ENGINE}.prefill_init_kwargs={{kv_transfer_config: x}}",), ()),
+    "V26.role_kwargs": _release((f"{ENGINE}.prefill_init_kwargs={{kv_transfer_config: x}}",), ()),
     "V26.speculative": _release(
-        (f"{_ENGINE}.speculative_config={{method: mtp}}",),
-        (*_ON_MEGATRON, f"{_ENGINE}.speculative_config={{method: mtp}}"),
+        (f"{ENGINE}.speculative_config={{method: mtp}}",),
+        (*_ON_MEGATRON, f"{ENGINE}.speculative_config={{method: mtp}}"),
     ),
     "V26.fp8_weight_sync": _release(
         (
             *_ON_MEGATRON,
-            f"{_ENGINE}.fp8_weight_sync_mode=blockwise",
+            f"{ENGINE}.fp8_weight_sync_mode=blockwise",
             "trainer.policy.model.lora.rank=32",
             f"{_MEGATRON}.lora_config.merge_lora=false",
         ),
-        (*_ON_MEGATRON, f"{_ENGINE}.fp8_weight_sync_mode=blockwise"),
+        (*_ON_MEGATRON, f"{ENGINE}.fp8_weight_sync_mode=blockwise"),
     ),
     "V26.merge_routed": _release(
         (
             "generator.vision_language_generator=false",
             "generator.step_wise_trajectories=true",
             "generator.merge_stepwise_output=true",
-            f"{_ENGINE}.enable_return_routed_experts=true",
+            f"{ENGINE}.enable_return_routed_experts=true",
         ),
         (
             "generator.step_wise_trajectories=true",
@@ -378,97 +357,29 @@ EXAMPLES: dict[str, Example] = {
         passes=("trainer.policy.sequence_parallel_size=3",),
     ),
     "E9.cluster_gpus": Example(
-        fails=(f"{_PLACE}.policy_num_nodes=4", f"{_ENGINE}.num_engines=8"),
+        fails=(f"{_PLACE}.policy_num_nodes=4", f"{ENGINE}.num_engines=8"),
         passes=(),
         cluster=CLUSTER,
     ),
     "E9.node_gpus": Example(
         fails=(f"{_PLACE}.policy_num_nodes=1", f"{_PLACE}.policy_num_gpus_per_node=6"),
-        passes=(f"{_PLACE}.policy_num_nodes=2", f"{_ENGINE}.num_engines=4"),
+        passes=(f"{_PLACE}.policy_num_nodes=2", f"{ENGINE}.num_engines=4"),
         cluster=CLUSTER,
     ),
     "E10.backend": Example(
-        fails=(f"{_ENGINE}.backend=sglang", "trainer.policy.model.lora.rank=0"),
-        passes=(f"{_ENGINE}.backend=vllm",),
+        fails=(f"{ENGINE}.backend=sglang", "trainer.policy.model.lora.rank=0"),
+        passes=(f"{ENGINE}.backend=vllm",),
     ),
     "E10.gpu_memory": Example(
-        fails=(f"{_ENGINE}.gpu_memory_utilization=45",),
-        passes=(f"{_ENGINE}.gpu_memory_utilization=1",),
+        fails=(f"{ENGINE}.gpu_memory_utilization=45",),
+        passes=(f"{ENGINE}.gpu_memory_utilization=1",),
     ),
     "E10.weight_sync": Example(
-        fails=(f"{_ENGINE}.weight_sync_backend=gloo",),
-        passes=(f"{_ENGINE}.weight_sync_backend=nccl",),
+        fails=(f"{ENGINE}.weight_sync_backend=gloo",),
+        passes=(f"{ENGINE}.weight_sync_backend=nccl",),
     ),
     "E11.window": Example(
-        fails=(f"{_ENGINE}.engine_init_kwargs.max_model_len=9000",),
-        passes=(f"{_ENGINE}.engine_init_kwargs.max_model_len=9216",),
+        fails=(f"{ENGINE}.engine_init_kwargs.max_model_len=9000",),
+        passes=(f"{ENGINE}.engine_init_kwargs.max_model_len=9216",),
     ),
-    "trap.lora_cloud_ckpt": Example(passes=("trainer.ckpt_path=/shared/runs/1/ckpts",)),
-    "trap.ckpt_node_local": Example(
-        fails=("trainer.ckpt_path=~/ckpts/",), passes=("trainer.ckpt_path=/shared/ckpts",)
-    ),
-    "trap.ckpt_shared": Example(
-        fails=("trainer.ckpt_path=/shared/runs/1/ckpts/",),
-        passes=("trainer.ckpt_path=/shared/runs/2/ckpts",),
-        known=_other(ckpt_path="/shared/runs/1/ckpts"),
-    ),
-    "trap.export_cloud": Example(fails=("trainer.export_path=s3://bucket/exports",)),
-    "trap.export_node_local": Example(fails=("trainer.export_path=/home/ray/exports",)),
-    "trap.no_dump": Example(fails=("trainer.dump_eval_results=false",)),
-    "trap.no_ckpt_interval": Example(fails=("trainer.ckpt_interval=-1",)),
-    "trap.no_export_interval": Example(fails=("trainer.hf_save_interval=-1",)),
-    "trap.no_eval_interval": Example(fails=("trainer.eval_interval=0",)),
-    "trap.saves_at_epoch_end": Example(
-        passes=("trainer.ckpt_interval=5", "trainer.hf_save_interval=10"), known=KNOWN
-    ),
-    "trap.resume_loses_epoch": Example(
-        passes=("trainer.resume_mode=null",),
-        known=KNOWN,
-    ),
-    "trap.unseeded_rows": Example(
-        known=Context(train=DataSet(rows=256, seed_key="trainer.seed"), evaluation=EVALUATION),
-        known_passing=Context(train=DataSet(rows=256, seeds=range(1000, 1256))),
-    ),
-    "trap.eval_seeds_trained": Example(
-        known=Context(train=DataSet(rows=256, seeds=range(256)), evaluation=EVALUATION),
-        known_passing=Context(train=DataSet(rows=256, seeds=range(64, 320)), evaluation=EVALUATION),
-    ),
-    "trap.turns_too_few": Example(passes=("generator.max_turns=17",), known=KNOWN),
-    "trap.lora_vision_tower": Example(
-        passes=("trainer.policy.model.lora.exclude_modules='.*visual.*'",)
-    ),
-    "trap.lora_engine_rank": Example(
-        fails=("trainer.policy.model.lora.rank=24",), passes=("trainer.policy.model.lora.rank=16",)
-    ),
-    "trap.lora_endpoint_rank": Example(
-        fails=("trainer.policy.model.lora.rank=64",),
-        known=Context(endpoint_max_lora_rank=32),
-    ),
-    "trap.lora_sync_local": Example(
-        fails=("trainer.policy.model.lora.lora_sync_path=/tmp/skyrl_lora_sync",)
-    ),
-    "trap.lora_sync_shared": Example(
-        passes=("trainer.policy.model.lora.lora_sync_path=/shared/lora-2",),
-        known=_other(lora_sync_path="/shared/lora/"),
-    ),
-    "trap.context_of_turns": Example(
-        passes=("generator.sampling_params.max_generate_length=256",),
-    ),
-    "trap.eval_sampling": Example(
-        fails=("generator.eval_sampling_params.top_p=0.9",),
-        passes=("generator.eval_sampling_params.temperature=0.0",),
-    ),
-    "trap.colocated_memory": Example(
-        fails=(f"{_ENGINE}.gpu_memory_utilization=0.9",),
-        passes=(*_APART, f"{_ENGINE}.gpu_memory_utilization=0.9"),
-    ),
-    "trap.prints_examples": Example(passes=("trainer.print_example_interval=-1",)),
-    "trap.learning_rate": Example(fails=("trainer.policy.optimizer_config.lr=0",)),
-    "trap.one_sample": Example(fails=_SAMPLES_1),
-    "note.learning_rate": Example(fails=("trainer.policy.optimizer_config.lr=0.01",)),
-    "note.updates_per_batch": Example(
-        fails=("trainer.update_epochs_per_batch=10",), passes=("trainer.update_epochs_per_batch=8",)
-    ),
-    "note.small_mini_batch": Example(fails=("trainer.policy_mini_batch_size=3",)),
-    "note.log_node_local": Example(passes=("trainer.log_path=/shared/runs/1/logs",)),
 }

@@ -6,9 +6,12 @@ from app.recipes.model import Finding
 from app.recipes.skyrl.rules import RULES, Kind
 from app.recipes.skyrl.rules.registry import rules_of
 from app.recipes.skyrl.tree import load_tree
-from tests.recipes.skyrl.rules.examples import EXAMPLES, Example
+from tests.recipes.skyrl.rules.example import Example
+from tests.recipes.skyrl.rules.examples import ERRORS
+from tests.recipes.skyrl.rules.examples_of_warnings import WARNINGS
 from tests.recipes.skyrl.rules.tutorial import HEAD, findings, ids, parse, put
 
+EXAMPLES = ERRORS | WARNINGS
 FIXED_IN_DATA = {"trap.unseeded_rows", "trap.eval_seeds_trained"}
 CASES = [pytest.param(rule_id, example, id=rule_id) for rule_id, example in EXAMPLES.items()]
 

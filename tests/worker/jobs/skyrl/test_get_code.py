@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from app.code.ignore import patterns as ignored
 from worker.jobs.skyrl import get_code
 
 
@@ -96,10 +97,73 @@ def test_two_jobs_that_fetch_into_one_folder(
     assert (into / "a.py").read_text() == "of the other"
 
 
-def test_what_is_left_out(tmp_path: Path) -> None:
-    for name in ("a.py", "b/a.ckpt", "b/c/d.py", ".git/x"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("")
-    get_code.leave_out(tmp_path, ["*.ckpt", "b/c", ".git/"])
-    left = {str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()}
-    assert left == {"a.py"}
+TREE = (
+    "a.py", "b/a.ckpt", "b/c/d.py", "b/c/build", "build/x", "sub/build/y", "data/keep.txt",
+    "data/drop.txt", "data/in/z.py", "#odd", "!odd", "a b", "x[1]", "x1", "src/a.py", "src/in/a.py",
+)  # fmt: skip
+
+
+def left_of(folder: Path, patterns: list[str]) -> set[str]:
+    for name in TREE:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("")
+    get_code.leave_out(folder, patterns)
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+PATTERNS = [
+    ["*.ckpt", "b/c"],
+    ["data/*", "!data/keep.txt"],
+    ["build/"],
+    ["build"],
+    ["/build"],
+    ["sub/build/"],
+    ["src/*.py"],
+    ["**/a.py"],
+    ["src/**/a.py"],
+    ["src/**"],
+    ["s**c/a.py"],
+    ["#odd", "", "   "],
+    ["\\#odd", "\\!odd"],
+    ["a b  "],
+    ["x[0-9]"],
+    ["x[!0-9]*"],
+    ["x\\[1\\]"],
+    ["?.py"],
+    ["*", "!*/", "!*.py"],
+]
+# Git does not look into a folder that is left out.
+INTO_FOLDERS = [["data/", "!data/keep.txt"], ["*", "!*.py"]]
+
+
+@pytest.mark.parametrize("patterns", PATTERNS)
+def test_patterns_mean_the_same_for_an_uploaded_zip(patterns: list[str], tmp_path: Path) -> None:
+    """Those are read by the server."""
+    wanted = {name for name in TREE if not ignored(patterns).match_file(name)}
+    assert left_of(tmp_path, patterns) == wanted
+
+
+@pytest.mark.parametrize("patterns", [*PATTERNS, *INTO_FOLDERS])
+def test_patterns_mean_what_they_mean_to_git(patterns: list[str], tmp_path: Path) -> None:
+    left = left_of(tmp_path / "ours", patterns)
+    repository = tmp_path / "git"
+    repository.mkdir()
+    left_of(repository, [])
+    subprocess.run(["git", "-C", str(repository), "init", "-q"], check=True)
+    (tmp_path / "patterns").write_text("\n".join(patterns))
+    listed = subprocess.run(
+        ["git", "-C", str(repository), "ls-files", "-z", "-o", "-X", str(tmp_path / "patterns")],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert left == {name for name in listed.stdout.split("\0") if name}
+
+
+def test_a_link_to_a_folder_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "code" / "real").mkdir(parents=True)
+    (tmp_path / "code" / "link").symlink_to("real")
+    get_code.leave_out(tmp_path / "code", ["link/"])
+    assert (tmp_path / "code" / "link").is_symlink()
+    get_code.leave_out(tmp_path / "code", ["link"])
+    assert [path.name for path in (tmp_path / "code").iterdir()] == ["real"]

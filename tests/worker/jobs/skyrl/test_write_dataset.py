@@ -2,6 +2,7 @@
 
 import ast
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,39 @@ def test_an_overlap_ends_the_job(capsys: pytest.CaptureFixture[str], tmp_path: P
     assert write_dataset.main(words) == 2
     assert "overlap" in capsys.readouterr().err
     assert not output.exists()
+
+
+class Tables:
+    """Stands for pyarrow, which is on a cluster only: writes the path of each file into it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.parts: list[Path] = []
+        table = types.SimpleNamespace(replace_schema_metadata=lambda _marks: None)
+        arrow = types.ModuleType("pyarrow")
+        parquet = types.ModuleType("pyarrow.parquet")
+        vars(arrow)["Table"] = types.SimpleNamespace(from_pylist=lambda _rows: table)
+        vars(arrow)["parquet"] = parquet
+        vars(parquet)["write_table"] = self._write
+        monkeypatch.setitem(sys.modules, "pyarrow", arrow)
+        monkeypatch.setitem(sys.modules, "pyarrow.parquet", parquet)
+
+    def _write(self, _table: object, path: Path) -> None:
+        path.write_text("rows")
+        self.parts.append(path)
+
+
+def test_two_jobs_with_one_process_id_write_no_common_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = Tables(monkeypatch)
+    for name in ("a", "b"):
+        monkeypatch.setattr("os.getpid", lambda: 7)
+        output = tmp_path / name / "train.parquet"
+        write_dataset.write([], output)
+        assert output.read_text() == "rows"
+        assert [path.name for path in output.parent.iterdir()] == ["train.parquet"]
+    first, second = (path.relative_to(tmp_path).parts[1:] for path in tables.parts)
+    assert first != second
 
 
 @pytest.mark.parametrize("words", [["--rows=-1"], ["--rows=x"], ["--first-seed=-1"], []])

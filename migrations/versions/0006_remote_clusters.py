@@ -1,14 +1,14 @@
 """Clusters that people register, their credentials, and checks of their connection
 
-Revision: 0005
-Follows: 0004
+Revision: 0006
+Follows: 0005
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0005"
-down_revision = "0004"
+revision = "0006"
+down_revision = "0005"
 branch_labels = None
 depends_on = None
 
