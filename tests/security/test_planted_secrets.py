@@ -8,7 +8,7 @@ import random
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, MutableMapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from fastapi import FastAPI
 
 from app.access.coverage import guards_of
 from app.access.permissions import Scope
+from app.clusters import registry
+from app.clusters.registration import Wish
 from app.clusters.service import ensure_embedded
 from app.code import service as code
 from app.code.receive import received
@@ -205,6 +207,9 @@ async def _plant(database: Database, home: Path, captured: io.StringIO) -> Plant
     code_id = await _upload(database, home)
     async with database.write() as session:
         sweep = await make_sweep(session, experiment=run.experiment)
+        wish = Wish(name="far", address="http://ray.example:8265", credential="token")
+        far = await registry.create(session, replace(wish, secret=ALL["S_PLAIN"]), actor=ADA)
+        check = await registry.ask_check(session, far, actor=ADA)
     return Planted(
         home=home,
         file=Path(str(database.engine.url.database)),
@@ -217,7 +222,8 @@ async def _plant(database: Database, home: Path, captured: io.StringIO) -> Plant
                 "version": "1",
             },
             "/projects": {"slug": "default", "project_id": "default", "name": "P_PLAIN"},
-            "/clusters": {"slug": "embedded"},
+            "/clusters": {"slug": far.slug, "cluster_id": far.slug},
+            "/checks": {"check_id": check.slug},
             "/code": {"code_id": code_id},
             "/sweeps": {"slug": sweep.slug, "sweep_id": sweep.slug},
             "/recipes": {"name": "embedded-maze-grpo"},
