@@ -1,6 +1,15 @@
 """One file an entity; importing this package registers every table."""
 
 from app.models.base import Base
+from app.models.checkpoint import (
+    Adapter,
+    AdapterStatus,
+    Checkpoint,
+    CheckpointKind,
+    CheckpointWatch,
+    Promotion,
+    PromotionStatus,
+)
 from app.models.cluster import Cluster, ClusterKind, ClusterStatus, Worker
 from app.models.code import CodeChunk, CodeUpload
 from app.models.log import LogChunk, LogStream
@@ -29,6 +38,8 @@ from app.models.user import (
 )
 
 __all__ = [
+    "Adapter",
+    "AdapterStatus",
     "AllowedHost",
     "ApiToken",
     "Attempt",
@@ -36,6 +47,9 @@ __all__ = [
     "AuditEntry",
     "AuditOutcome",
     "Base",
+    "Checkpoint",
+    "CheckpointKind",
+    "CheckpointWatch",
     "Cluster",
     "ClusterKind",
     "ClusterStatus",
@@ -55,6 +69,8 @@ __all__ = [
     "MetricSeries",
     "Project",
     "ProjectMember",
+    "Promotion",
+    "PromotionStatus",
     "Role",
     "Run",
     "RunOrigin",
