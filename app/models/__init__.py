@@ -12,6 +12,12 @@ from app.models.checkpoint import (
 )
 from app.models.cluster import Cluster, ClusterKind, ClusterStatus, Worker
 from app.models.code import CodeChunk, CodeUpload
+from app.models.evaluation import (
+    CustomEvalSet,
+    Evaluation,
+    EvaluationItem,
+    EvaluationStatus,
+)
 from app.models.log import LogChunk, LogStream
 from app.models.metric import MetricChunk, MetricSeries, TrainingEvaluation
 from app.models.project import Config, ConfigValue, Experiment, Project, ProjectMember, Role
@@ -57,7 +63,11 @@ __all__ = [
     "CodeUpload",
     "Config",
     "ConfigValue",
+    "CustomEvalSet",
     "DesiredStatus",
+    "Evaluation",
+    "EvaluationItem",
+    "EvaluationStatus",
     "Event",
     "Experiment",
     "IdempotencyKey",
