@@ -13,9 +13,10 @@ conversation is SkyRL's (`app.maze.episode`); a lane is rebuilt from its task an
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 
 from app.episodes.outcomes import Effect, Outcome, classify, effect_of
+from app.episodes.states import LaneStatus as LaneStatus
+from app.episodes.states import Source as Source
 from app.llm.chat import Completion, ModelError, ModelErrorKind
 from app.maze.episode import Episode, Message
 from app.maze.generate import Cell, Maze
@@ -23,21 +24,6 @@ from app.maze.parse import KEYWORDS, Dialect, spell
 
 MAX_INPUT_TOKENS = 8192
 """SkyRL's `generator.max_input_length` in the VisGym recipes: longer prompts are not sent."""
-
-
-class LaneStatus(StrEnum):
-    """`asking`: the next answer is awaited. `failed`: the endpoint gave none; may be retried."""
-
-    ASKING = "asking"
-    FAILED = "failed"
-    OVER = "over"
-
-
-class Source(StrEnum):
-    """Who gave an answer."""
-
-    MODEL = "model"
-    PERSON = "person"
 
 
 class LaneNotAsking(RuntimeError):
@@ -152,13 +138,23 @@ class Lane:
         *,
         max_model_len: int | None = None,
         has_pictures: bool = True,
+        outcome: Outcome | None = None,
+        failure: Failure | None = None,
     ) -> "Lane":
-        """The lane as it stood after these answers; those after its end are left out."""
+        """The lane as it stood after these answers; those after its end are left out.
+
+        `outcome` and `failure` are those it had, which answers alone do not tell.
+        """
         lane = cls(task, max_model_len=max_model_len, has_pictures=has_pictures)
         for answer in answers:
             if lane.is_over:
                 break
             lane.take_answer(answer)
+        if outcome is not None and not lane.is_over:
+            lane._end(outcome)
+        elif failure is not None and not lane.is_over:
+            lane.status = LaneStatus.FAILED
+        lane.failure = failure or lane.failure
         return lane
 
     @property

@@ -1,46 +1,12 @@
 """What became of an episode, in one word: how it was solved or why not. Pure."""
 
 from collections.abc import Sequence
-from enum import StrEnum
 from itertools import pairwise
 
+from app.episodes.states import Effect as Effect
+from app.episodes.states import Outcome as Outcome
 from app.maze.env import BUMPED, EXECUTED
 from app.maze.generate import Cell
-
-
-class Effect(StrEnum):
-    """What one answer did to the maze."""
-
-    MOVED = "moved"
-    BUMPED = "bumped"
-    """Into a wall; nothing moved."""
-    STOPPED = "stopped"
-    REFUSED = "refused"
-    """An action was found, and the maze has no such action."""
-    UNPARSED = "unparsed"
-    """No action was found."""
-
-
-class Outcome(StrEnum):
-    """How an episode ended. Only `solved` is a success."""
-
-    SOLVED = "solved"
-    WRONG_STOP = "wrong_stop"
-    """Stopped, and not on the target."""
-    NO_STOP = "no_stop"
-    """The turns ran out, on the way or on the target."""
-    LOOPED = "looped"
-    """The turns ran out, and the same move from the same cell was made again."""
-    WALL_BUMPING = "wall_bumping"
-    """The turns ran out, and half of the answers or more went into a wall."""
-    UNPARSABLE = "unparsable"
-    """The turns ran out, and half of the answers or more held no action that there is."""
-    CONTEXT_LIMIT = "context_limit"
-    """The conversation became longer than the model or the training's settings take."""
-    ENDPOINT_ERROR = "endpoint_error"
-    """The endpoint gave no answer, and nobody tries again."""
-    STOPPED = "stopped"
-    """A person ended it."""
 
 
 def effect_of(action: str | None, feedback: str, *, is_terminated: bool) -> Effect:

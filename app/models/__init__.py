@@ -12,6 +12,7 @@ from app.models.checkpoint import (
 )
 from app.models.cluster import Cluster, ClusterKind, ClusterStatus, Worker
 from app.models.code import CodeChunk, CodeUpload
+from app.models.episode import Episode, EpisodeLane, EpisodeTurn, TrainingRollouts
 from app.models.evaluation import (
     CustomEvalSet,
     Evaluation,
@@ -65,6 +66,9 @@ __all__ = [
     "ConfigValue",
     "CustomEvalSet",
     "DesiredStatus",
+    "Episode",
+    "EpisodeLane",
+    "EpisodeTurn",
     "Evaluation",
     "EvaluationItem",
     "EvaluationStatus",
@@ -92,6 +96,7 @@ __all__ = [
     "Sweep",
     "SweepKind",
     "TrainingEvaluation",
+    "TrainingRollouts",
     "User",
     "UserSession",
     "Worker",
