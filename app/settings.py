@@ -135,6 +135,11 @@ class Settings(BaseSettings):
         """Folder of the embedded cluster's runs; one folder a run, named by its slug."""
         return self.home / "runs"
 
+    @cached_property
+    def adapters_dir(self) -> Path:
+        """Folder of the adapters that the embedded endpoint serves; one folder an adapter."""
+        return self.home / "adapters"
+
 
 _DRIVERS = {
     "postgresql": "postgresql+asyncpg",

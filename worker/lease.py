@@ -18,9 +18,9 @@ from sqlalchemy import CursorResult, Select, Update, or_, select, update
 
 from app.clock import utcnow
 from app.db import Database, WriteSession
-from app.models import Cluster, LogStream, Run
+from app.models import CheckpointWatch, Cluster, LogStream, Promotion, Run
 
-Leased = type[Cluster] | type[Run] | type[LogStream]
+Leased = type[Cluster] | type[Run] | type[LogStream] | type[CheckpointWatch] | type[Promotion]
 Clock = Callable[[], datetime]
 
 # A heartbeat may be late by two of its own periods before the claim runs out.

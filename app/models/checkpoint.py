@@ -56,7 +56,7 @@ class Checkpoint(IdMixin, Base):
     size_bytes: Mapped[int | None] = mapped_column(BigInteger)
     is_complete: Mapped[bool]
     problem: Mapped[str] = mapped_column(Text, default="")
-    found_at: Mapped[datetime]
+    saved_at: Mapped[datetime]
     seen_at: Mapped[datetime | None]
     gone_at: Mapped[datetime | None]
 

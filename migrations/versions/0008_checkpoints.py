@@ -37,7 +37,7 @@ def upgrade() -> None:
         sa.Column("size_bytes", sa.BigInteger(), nullable=True),
         sa.Column("is_complete", sa.Boolean(), nullable=False),
         sa.Column("problem", sa.Text(), nullable=False),
-        sa.Column("found_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("saved_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("seen_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("gone_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("id", sa.Uuid(), nullable=False),

@@ -14,12 +14,15 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.orm import selectinload
 
+from app.checkpoints import service as checkpoints
+from app.checkpoints.folders import EXPORTS
 from app.db import ReadSession, WriteSession
 from app.logs import service as logs
 from app.metrics import service as metrics
 from app.models import Attempt, LogStream, Run, TrainingEvaluation
 from app.ray.head_state import read_head_state
 from app.ray.logs import job_log_path, read_log_file
+from app.recipes.shell import with_run_id
 from app.secrets import service as secrets
 from app.secrets.masking import Masker
 from worker.reconciler import Reconciler
@@ -90,12 +93,19 @@ class LogsReconciler(Reconciler[Subject, Turn]):
         stream = await session.get_one(LogStream, row_id)
         attempt = await session.get_one(Attempt, stream.attempt_id)
         run = await session.get_one(Run, stream.run_id, options=[selectinload(Run.config)])
-        patterns = run.config.values.get("job.metric_patterns") or ()
+        values = run.config.values
+        exports = values.get("trainer.export_path") or str(self._runs_dir / run.slug / EXPORTS)
+        follower = Follower(
+            self._runs_dir / run.slug,
+            stream.parser,
+            patterns=values.get("job.metric_patterns") or (),
+            exports=with_run_id(str(exports), run.slug),
+        )
         return Subject(
             stream_id=stream.id,
             path=find_log(self._home, attempt.ray_session, attempt.submission_id),
             offset=stream.read_bytes,
-            follower=Follower(self._runs_dir / run.slug, stream.parser, patterns=patterns),
+            follower=follower,
             masker=await secrets.masker(session, [run.project_id]),
             ended_at=attempt.ended_at,
             has_run=attempt.started_at is not None,
@@ -167,6 +177,7 @@ async def _store(
 ) -> None:
     found = await _unknown(session, stream, turn.reading.evaluations)
     reading = replace(turn.reading, evaluations=found)
+    is_first = stream.parser is None
     await logs.append(session, stream, reading.data)
     stream.read_bytes += turn.read_bytes
     stream.parser, stream.updated_at = reading.state, now
@@ -179,6 +190,10 @@ async def _store(
         session.add(row)
     run = await session.get_one(Run, stream.run_id)
     reading.progress.put(run, now=now)
+    if is_first or reading.saved:
+        # A job may save without saying so: its folder is watched from its first line on.
+        number = stream.attempt_number
+        await checkpoints.note_log(session, run, number, reading.saved, now=now)
     for message in reading.troubles:
         await _say(session, stream, conditions.METRICS_INCOMPLETE, message, at=now)
 
