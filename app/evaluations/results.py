@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from app.episodes.outcomes import Outcome
+from app.episodes.states import Outcome
 from app.metrics.statistics import mcnemar_exact, wilson_interval
 
 NOT_COUNTED = frozenset({Outcome.ENDPOINT_ERROR, Outcome.STOPPED})

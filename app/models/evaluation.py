@@ -8,6 +8,7 @@ from uuid import UUID
 from sqlalchemy import JSON, BigInteger, ForeignKey, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
+from app.episodes.states import Outcome
 from app.models.base import Base, IdMixin, LeaseMixin, text_enum
 from app.models.project import Project
 
@@ -97,11 +98,11 @@ class EvaluationItem(IdMixin, LeaseMixin, Base):
     seed: Mapped[int] = mapped_column(BigInteger)
     sample: Mapped[int]
     tries: Mapped[int] = mapped_column(default=0)
-    outcome: Mapped[str | None] = mapped_column(String(32))
+    outcome: Mapped[Outcome | None] = mapped_column(text_enum(Outcome))
     is_solved: Mapped[bool | None]
     is_passed: Mapped[bool | None]
     turns: Mapped[int | None]
     reward: Mapped[float | None]
     message: Mapped[str] = mapped_column(Text, default="")
-    episode_id: Mapped[UUID | None]
+    episode_id: Mapped[UUID | None] = mapped_column(ForeignKey("episode.id"))
     ended_at: Mapped[datetime | None]

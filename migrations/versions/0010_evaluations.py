@@ -87,7 +87,25 @@ def upgrade() -> None:
         sa.Column("seed", sa.BigInteger(), nullable=False),
         sa.Column("sample", sa.Integer(), nullable=False),
         sa.Column("tries", sa.Integer(), nullable=False),
-        sa.Column("outcome", sa.String(length=32), nullable=True),
+        sa.Column(
+            "outcome",
+            sa.Enum(
+                "solved",
+                "wrong_stop",
+                "no_stop",
+                "looped",
+                "wall_bumping",
+                "unparsable",
+                "context_limit",
+                "endpoint_error",
+                "stopped",
+                name="outcome",
+                native_enum=False,
+                create_constraint=True,
+                length=32,
+            ),
+            nullable=True,
+        ),
         sa.Column("is_solved", sa.Boolean(), nullable=True),
         sa.Column("is_passed", sa.Boolean(), nullable=True),
         sa.Column("turns", sa.Integer(), nullable=True),
@@ -99,6 +117,9 @@ def upgrade() -> None:
         sa.Column("due_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("lease_token", sa.String(length=36), nullable=True),
         sa.Column("lease_until", sa.DateTime(timezone=True), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["episode_id"], ["episode.id"], name=op.f("fk_evaluation_item_episode_id_episode")
+        ),
         sa.ForeignKeyConstraint(
             ["evaluation_id"],
             ["evaluation.id"],

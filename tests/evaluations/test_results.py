@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from app.episodes.outcomes import Outcome
+from app.episodes.states import Outcome
 from app.evaluations.results import Pairing, PlayedItem, compare, p_words, results
 
 
