@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.models import CodeUpload, Experiment, Project, ProjectMember, Role, Run, Sweep
+from app.models import CodeUpload, Episode, Experiment, Project, ProjectMember, Role, Run, Sweep
 
 
 class ObjectKind(StrEnum):
@@ -20,6 +20,7 @@ class ObjectKind(StrEnum):
     RUN = "run"
     SWEEP = "sweep"
     CODE = "code"
+    EPISODE = "episode"
 
 
 _PLACES: dict[ObjectKind, tuple[InstrumentedAttribute[str], InstrumentedAttribute[UUID]]] = {
@@ -28,6 +29,7 @@ _PLACES: dict[ObjectKind, tuple[InstrumentedAttribute[str], InstrumentedAttribut
     ObjectKind.RUN: (Run.slug, Run.project_id),
     ObjectKind.SWEEP: (Sweep.slug, Sweep.project_id),
     ObjectKind.CODE: (CodeUpload.slug, CodeUpload.project_id),
+    ObjectKind.EPISODE: (Episode.slug, Episode.project_id),
 }
 
 

@@ -73,6 +73,8 @@ SweepWriter = Annotated[Principal, Depends(ApiGuard(Permission.WRITE, ObjectKind
 ProjectReader = Annotated[Principal, Depends(ApiGuard(Permission.READ, ObjectKind.PROJECT))]
 ProjectWriter = Annotated[Principal, Depends(ApiGuard(Permission.WRITE, ObjectKind.PROJECT))]
 ProjectManager = Annotated[Principal, Depends(ApiGuard(Permission.MANAGE, ObjectKind.PROJECT))]
+EpisodeReader = Annotated[Principal, Depends(ApiGuard(Permission.READ, ObjectKind.EPISODE))]
+EpisodeWriter = Annotated[Principal, Depends(ApiGuard(Permission.WRITE, ObjectKind.EPISODE))]
 CodeReader = Annotated[Principal, Depends(ApiGuard(Permission.READ, ObjectKind.CODE))]
 
 

@@ -11,6 +11,7 @@ from app.api.schemas import ProblemAnswer
 from app.audit import api as audit
 from app.clusters import api as clusters
 from app.code import api as code
+from app.episodes import api as episodes
 from app.evaluations import api as evaluations
 from app.experiments import api as experiments
 from app.logs import api as logs
@@ -37,6 +38,7 @@ FEATURES = (
     metrics,
     logs,
     evaluations,
+    episodes,
     clusters,
     secrets,
     users,
