@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import joinedload
 
 from app.episodes.states import Outcome
-from app.models import CustomEvalSet, Evaluation, EvaluationItem
+from app.models import CustomEvalSet, Episode, Evaluation, EvaluationItem
 
 
 async def find_set(session: AsyncSession, project_id: UUID, name: str) -> CustomEvalSet | None:
@@ -116,7 +116,7 @@ async def take_back(session: AsyncSession, evaluation_id: UUID) -> None:
 
 async def count_outcomes(
     session: AsyncSession, evaluation_ids: Sequence[UUID]
-) -> Sequence[tuple[UUID, int, str | None, int, int]]:
+) -> Sequence[tuple[UUID, int, Outcome | None, int, int]]:
     """(evaluation, model number, outcome, episodes, solved) of each group that is not empty."""
     solved = func.count().filter(EvaluationItem.is_solved)
     keys = (EvaluationItem.evaluation_id, EvaluationItem.model_number, EvaluationItem.outcome)
@@ -125,15 +125,20 @@ async def count_outcomes(
         .where(EvaluationItem.evaluation_id.in_(evaluation_ids))
         .group_by(*keys)
     )
-    return [tuple(row) for row in await session.execute(query)]
+    return [(row[0], row[1], row[2], row[3], row[4]) for row in await session.execute(query)]
 
 
-async def played_items(session: AsyncSession, evaluation_id: UUID) -> Sequence[EvaluationItem]:
-    """In order."""
-    query = select(EvaluationItem).where(
-        EvaluationItem.evaluation_id == evaluation_id, EvaluationItem.outcome.is_not(None)
+async def played_items(
+    session: AsyncSession, evaluation_id: UUID
+) -> Sequence[tuple[EvaluationItem, str | None]]:
+    """Each with the slug of its episode, in order."""
+    query = (
+        select(EvaluationItem, Episode.slug)
+        .outerjoin(Episode, Episode.id == EvaluationItem.episode_id)
+        .where(EvaluationItem.evaluation_id == evaluation_id, EvaluationItem.outcome.is_not(None))
     )
-    return (await session.scalars(query.order_by(EvaluationItem.number))).all()
+    rows = await session.execute(query.order_by(EvaluationItem.number))
+    return [(row[0], row[1]) for row in rows]
 
 
 def _loaded() -> Select[Evaluation]:

@@ -66,6 +66,23 @@ class ModelResult:
         return sum(k * count for k, count in self.turns.items()) / self.n if self.n else None
 
 
+@dataclass(slots=True)
+class Counts:
+    """Numbers of a model's episodes, for lists: what a query can count."""
+
+    played: int = 0
+    n: int = 0
+    solved: int = 0
+    total: int = 0
+
+    def add(self, outcome: Outcome | None, count: int, solved: int) -> None:
+        """Adds a group of episodes with the same outcome; None: not played."""
+        self.total += count
+        self.solved += solved
+        self.played += count if outcome is not None else 0
+        self.n += count if outcome is not None and outcome not in NOT_COUNTED else 0
+
+
 class Pairing(StrEnum):
     """How two models did on the same maze."""
 

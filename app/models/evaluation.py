@@ -104,5 +104,5 @@ class EvaluationItem(IdMixin, LeaseMixin, Base):
     turns: Mapped[int | None]
     reward: Mapped[float | None]
     message: Mapped[str] = mapped_column(Text, default="")
-    episode_id: Mapped[UUID | None] = mapped_column(ForeignKey("episode.id"))
+    episode_id: Mapped[UUID | None] = mapped_column(ForeignKey("episode.id", ondelete="SET NULL"))
     ended_at: Mapped[datetime | None]

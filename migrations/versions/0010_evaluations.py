@@ -118,7 +118,10 @@ def upgrade() -> None:
         sa.Column("lease_token", sa.String(length=36), nullable=True),
         sa.Column("lease_until", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(
-            ["episode_id"], ["episode.id"], name=op.f("fk_evaluation_item_episode_id_episode")
+            ["episode_id"],
+            ["episode.id"],
+            name=op.f("fk_evaluation_item_episode_id_episode"),
+            ondelete="SET NULL",
         ),
         sa.ForeignKeyConstraint(
             ["evaluation_id"],
