@@ -159,5 +159,11 @@ async def _redirect_inside(exchange: Exchange) -> None:
 
 
 async def _message(exchange: Exchange, message: dict[str, Any], finish: str = "stop") -> None:
+    """One choice with such a message, in one piece also where it is streamed."""
     choice = {"index": 0, "message": message, "delta": message, "finish_reason": finish}
-    await answer(exchange, "", choices=[choice])
+    body = shapes.completion(exchange.model, "", finish=finish, prompt_tokens=1)
+    body |= {"choices": [choice]}
+    if exchange.is_stream:
+        await exchange.events([body])
+    else:
+        await exchange.json(200, body)

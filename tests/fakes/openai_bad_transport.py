@@ -202,7 +202,7 @@ async def _close_inside(exchange: Exchange) -> None:
 
 @behaviour
 async def _no_http(exchange: Exchange) -> None:
-    exchange.writer.write(b"SSH-2.0-OpenSSH_9.6\r\n")
+    exchange.writer.write(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")
     await exchange.writer.drain()
     raise HangUp
 
@@ -227,7 +227,7 @@ async def _huge_event(exchange: Exchange) -> None:
 @behaviour
 async def _endless_stream(exchange: Exchange) -> None:
     exchange.begin_stream()
-    _, piece, *_ = shapes.chunks(exchange.model, "again " * 2_000, finish="stop", prompt_tokens=1)
+    _, piece, *_ = shapes.chunks(exchange.model, "again " * 200_000, finish="stop", prompt_tokens=1)
     while True:
         await exchange.event(piece)
 

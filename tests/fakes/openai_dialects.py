@@ -57,7 +57,8 @@ def chunks(
 ) -> Iterator[Json]:
     """First the role, then a piece each, the finish reason with the last; the usage by itself."""
     yield _chunk(model, {"role": "assistant", "content": ""})
-    pieces = [text[at : at + 8] for at in range(0, len(text), 8)] or [""]
+    width = max(8, len(text) // 1_000)
+    pieces = [text[at : at + width] for at in range(0, len(text), width)] or [""]
     for piece in pieces[:-1]:
         yield _chunk(model, {"content": piece})
     yield _chunk(model, {"content": pieces[-1]}, finish)

@@ -59,6 +59,7 @@ class FakeOpenAI:
         self.default: Answer = lambda _messages: "<action>('move', 0)</action>"
         self.requests: deque[dict[str, Any]] = deque(maxlen=_KEPT_REQUESTS)
         self.paths: deque[str] = deque(maxlen=_KEPT_REQUESTS)
+        self.connection_count = 0
         self.open_count = 0
         self.most_open = 0
         self.lost = 0
@@ -120,6 +121,7 @@ class FakeOpenAI:
             thread.join(10)
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connection_count += 1
         try:
             while (exchange := await _read(reader, writer)) is not None:
                 self.open_count += 1
