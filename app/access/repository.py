@@ -9,7 +9,19 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.models import CodeUpload, Episode, Experiment, Project, ProjectMember, Role, Run, Sweep
+from app.models import (
+    Adapter,
+    Checkpoint,
+    CodeUpload,
+    Episode,
+    Experiment,
+    Project,
+    ProjectMember,
+    Promotion,
+    Role,
+    Run,
+    Sweep,
+)
 
 
 class ObjectKind(StrEnum):
@@ -21,6 +33,9 @@ class ObjectKind(StrEnum):
     SWEEP = "sweep"
     CODE = "code"
     EPISODE = "episode"
+    CHECKPOINT = "checkpoint"
+    PROMOTION = "promotion"
+    ADAPTER = "adapter"
 
 
 _PLACES: dict[ObjectKind, tuple[InstrumentedAttribute[str], InstrumentedAttribute[UUID]]] = {
@@ -30,6 +45,9 @@ _PLACES: dict[ObjectKind, tuple[InstrumentedAttribute[str], InstrumentedAttribut
     ObjectKind.SWEEP: (Sweep.slug, Sweep.project_id),
     ObjectKind.CODE: (CodeUpload.slug, CodeUpload.project_id),
     ObjectKind.EPISODE: (Episode.slug, Episode.project_id),
+    ObjectKind.CHECKPOINT: (Checkpoint.slug, Checkpoint.project_id),
+    ObjectKind.PROMOTION: (Promotion.slug, Promotion.project_id),
+    ObjectKind.ADAPTER: (Adapter.slug, Adapter.project_id),
 }
 
 

@@ -5,10 +5,12 @@ from typing import Any
 from fastapi import Depends, FastAPI
 
 from app.access.limits import RequestLimit
+from app.adapters import api as adapters
 from app.api import errors, health
 from app.api.plain_text import PlainAddresses
 from app.api.schemas import ProblemAnswer
 from app.audit import api as audit
+from app.checkpoints import api as checkpoints
 from app.clusters import api as clusters
 from app.code import api as code
 from app.episodes import api as episodes
@@ -39,6 +41,8 @@ FEATURES = (
     logs,
     evaluations,
     episodes,
+    checkpoints,
+    adapters,
     clusters,
     secrets,
     users,

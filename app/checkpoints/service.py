@@ -141,11 +141,16 @@ async def list_of_run(session: AsyncSession, run: Run) -> tuple[list[Shown], Bes
 
 
 async def list_page(
-    session: AsyncSession, run: Run, *, limit: int = 50, cursor: str | None = None
+    session: AsyncSession,
+    run: Run,
+    *,
+    kind: CheckpointKind | None = None,
+    limit: int = 50,
+    cursor: str | None = None,
 ) -> Page[Shown]:
     """The highest step first. Raises `Invalid` for a cursor of another list."""
     after = _place(cursor) if cursor else None
-    rows = await repository.list_of_run(session, run.id, after=after, limit=limit + 1)
+    rows = await repository.list_of_run(session, run.id, kind=kind, after=after, limit=limit + 1)
     exports = await repository.list_of_run(
         session, run.id, kind=CheckpointKind.ADAPTER, limit=MAX_CHECKPOINTS
     )
