@@ -18,9 +18,16 @@ from sqlalchemy import CursorResult, Select, Update, or_, select, update
 
 from app.clock import utcnow
 from app.db import Database, WriteSession
-from app.models import CheckpointWatch, Cluster, LogStream, Promotion, Run
+from app.models import CheckpointWatch, Cluster, Endpoint, LogStream, Promotion, Run
 
-Leased = type[Cluster] | type[Run] | type[LogStream] | type[CheckpointWatch] | type[Promotion]
+Leased = (
+    type[Cluster]
+    | type[Run]
+    | type[LogStream]
+    | type[CheckpointWatch]
+    | type[Promotion]
+    | type[Endpoint]
+)
 Clock = Callable[[], datetime]
 
 # A heartbeat may be late by two of its own periods before the claim runs out.

@@ -12,6 +12,7 @@ from app.models.checkpoint import (
 )
 from app.models.cluster import Cluster, ClusterKind, ClusterStatus, Worker
 from app.models.code import CodeChunk, CodeUpload
+from app.models.endpoint import Endpoint, EndpointKind, EndpointStatus
 from app.models.episode import Episode, EpisodeLane, EpisodeTurn, TrainingRollouts
 from app.models.evaluation import (
     CustomEvalSet,
@@ -66,6 +67,9 @@ __all__ = [
     "ConfigValue",
     "CustomEvalSet",
     "DesiredStatus",
+    "Endpoint",
+    "EndpointKind",
+    "EndpointStatus",
     "Episode",
     "EpisodeLane",
     "EpisodeTurn",
