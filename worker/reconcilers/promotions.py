@@ -132,6 +132,7 @@ class PromotionsReconciler(Reconciler[Subject, Result]):
         )
         if observed.failure is not None:
             return _fail(row, observed.failure, now)
+        row.failure = None
         if subject.is_deleted:
             return None
         if row.status is PromotionStatus.QUEUED:
@@ -140,7 +141,7 @@ class PromotionsReconciler(Reconciler[Subject, Result]):
             _settle(row, observed.export, observed.files)
             return now
         assert observed.is_copied
-        row.status, row.ended_at, row.failure = PromotionStatus.SUCCEEDED, now, None
+        row.status, row.ended_at = PromotionStatus.SUCCEEDED, now
         row.copied_bytes = row.total_bytes or 0
         row.adapter.status, row.adapter.ready_at = AdapterStatus.READY, now
         return None
