@@ -33,7 +33,7 @@ def upgrade() -> None:
         sa.Column("status_since", sa.DateTime(timezone=True), nullable=False),
         sa.Column("message", sa.Text(), nullable=False),
         sa.Column("models", sa.JSON(), nullable=False),
-        sa.Column("latency_seconds", sa.Float(), nullable=True),
+        sa.Column("latency_seconds", sa.Double(), nullable=True),
         sa.Column("failure_count", sa.Integer(), nullable=False),
         sa.Column("created_by", sa.String(length=200), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
