@@ -150,7 +150,7 @@ class _Wait(wait_base):
     """Longer each time, and at least as long as the server asked."""
 
     def __init__(self) -> None:
-        self._longer = wait_exponential_jitter(initial=0.5, max=_LONGEST_WAIT_SECONDS)
+        self._longer = wait_exponential_jitter(multiplier=0.5, max=_LONGEST_WAIT_SECONDS)
 
     def __call__(self, retry_state: RetryCallState) -> float:
         assert retry_state.outcome is not None
