@@ -18,7 +18,7 @@ from sqlalchemy import CursorResult, Select, Update, or_, select, update
 
 from app.clock import utcnow
 from app.db import Database, WriteSession
-from app.models import CheckpointWatch, Cluster, Endpoint, LogStream, Promotion, Run
+from app.models import CheckpointWatch, Cluster, Endpoint, EvaluationItem, LogStream, Promotion, Run
 
 Leased = (
     type[Cluster]
@@ -27,6 +27,7 @@ Leased = (
     | type[CheckpointWatch]
     | type[Promotion]
     | type[Endpoint]
+    | type[EvaluationItem]
 )
 Clock = Callable[[], datetime]
 

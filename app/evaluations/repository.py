@@ -118,7 +118,7 @@ async def count_outcomes(
     session: AsyncSession, evaluation_ids: Sequence[UUID]
 ) -> Sequence[tuple[UUID, int, Outcome | None, int, int]]:
     """(evaluation, model number, outcome, episodes, solved) of each group that is not empty."""
-    solved = func.count().filter(EvaluationItem.is_solved)
+    solved = func.count().filter(EvaluationItem.is_solved.is_(True))
     keys = (EvaluationItem.evaluation_id, EvaluationItem.model_number, EvaluationItem.outcome)
     query = (
         select(*keys, func.count(), solved)

@@ -1,0 +1,69 @@
+"""Evaluations made by the service, and models that answer by the maze they see."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import update
+
+from app.db import Database
+from app.episodes.seats import ModelSource
+from app.evaluations import service
+from app.evaluations.service import ModelRef, Request
+from app.maze.eval_sets import EASY_SOLVABLE_15, EvalSet
+from app.models import Evaluation, EvaluationItem, Project
+from app.projects import service as projects
+from tests.factories import ADA
+from tests.fakes.models import ScriptedModel
+
+RIGHT, STOP = "<action>right</action>", "<action>stop</action>"
+
+
+def small_set(count: int = 4, *, max_turns: int = 3) -> EvalSet:
+    """The first mazes of the embedded default, few turns: whoever never stops fails soon."""
+    return EvalSet(
+        name="small",
+        env_id=EASY_SOLVABLE_15.env_id,
+        seeds=EASY_SOLVABLE_15.seeds[:count],
+        max_turns=max_turns,
+        dialect=EASY_SOLVABLE_15.dialect,
+        solvable_count=0,
+    )
+
+
+async def make_evaluation(
+    database: Database,
+    models: ModelSource,
+    *names: str,
+    eval_set: EvalSet | None = None,
+    now: datetime | None = None,
+    project: Project | None = None,
+    **given: Any,
+) -> Evaluation:
+    """Of models of the endpoint `fake`. `now`: when its first items are due."""
+    async with database.write() as session:
+        home = project or await projects.ensure_default(session)
+        made = await service.create(
+            session,
+            home,
+            Request(
+                models=[ModelRef("fake", name) for name in names],
+                eval_set=eval_set or small_set(),
+                **given,
+            ),
+            models=models,
+            actor=ADA,
+        )
+        if now is not None:
+            change = update(EvaluationItem).where(EvaluationItem.due_at.is_not(None))
+            await session.execute(change.values(due_at=now))
+        return made
+
+
+def seen_turns(messages: Sequence[Mapping[str, Any]]) -> int:
+    """How many answers a conversation holds."""
+    return sum(message["role"] == "assistant" for message in messages)
+
+
+def mover() -> ScriptedModel:
+    return ScriptedModel(RIGHT)
