@@ -1,11 +1,11 @@
 """What the pages of the playground are given. Shared pages show a part of it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 from app.playground.plain_text import PlainText
 from app.playground.trail import Stroke
-from app.web.forms import FormField
+from app.web.forms import FormField, control_id
 from app.web.paging import Pager
 from app.web.svg import MazePicture
 
@@ -60,6 +60,8 @@ class LaneView:
     icon: str
     words: str
     outcome: str
+    is_answering: bool
+    """Whether somebody waits for its next answer just now."""
     at: int
     """The turn it is at."""
     x: float
@@ -102,11 +104,14 @@ class Stage:
     """What happened at this turn, for screen readers."""
     can_play: bool
     """Whether the viewer may ask models or move."""
-    can_ask: bool
-    """Whether a model may be asked for its next turn."""
+    next_turn: int | None
+    """The turn that models may be asked for, if they may."""
     mover: int | None
     """The lane that arrow keys move, if there is one."""
-    movable: list[tuple[int, str]] = field(default_factory=list)
+    movable: list[tuple[int, str]]
+    """(number, title) of the lanes in which a person may move."""
+    notice: str
+    """Why what was asked for was not done."""
 
     @property
     def is_at_end(self) -> bool:
@@ -119,7 +124,6 @@ class BranchLink:
 
     slug: str
     turn: int
-    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +136,7 @@ class EpisodePage:
     seed: int
     needed_turns: int
     dialect: str
+    origin: str
     owner: str
     created_at: datetime
     stage: Stage
@@ -172,7 +177,6 @@ class LaneLine:
     title: str
     icon: str
     words: str
-    turn_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +215,11 @@ class LaneChoice:
     name: str
     label: str
     value: str
-    problem: str = ""
+    problem: str
+
+    @property
+    def id(self) -> str:
+        return control_id(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +229,9 @@ class PlaygroundPage:
     lanes: list[LaneChoice]
     groups: list[ModelGroup]
     fields: dict[str, FormField]
+    sampling: list[FormField]
     problems: list[tuple[str, str]]
     can_write: bool
-    has_models: bool
     lines: list[EpisodeLine]
     pager: Pager
+    is_sampling_open: bool

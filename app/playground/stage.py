@@ -6,7 +6,9 @@ A turn of the stage is shown by each lane; one that has fewer turns shows its la
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.episodes.engine import Lane, LaneStatus, Source, TurnRecord
+from app.episodes.engine import Lane, TurnRecord
+from app.episodes.loaded import LoadedEpisode, LoadedLane
+from app.episodes.states import LaneStatus, Source
 from app.playground.contexts import LaneView, ShownTurn, Stage, TurnCell
 from app.playground.plain_text import plain_text
 from app.playground.trail import Place, keyword_of, maze_of, moves_left, places, strokes, ways_out
@@ -18,35 +20,35 @@ _WORDS_OF_WAY = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Player:
-    """A lane with who plays in it. `place` is the endpoint, empty for a person."""
-
-    number: int
-    title: str
-    place: str
-    is_person: bool
-    lane: Lane
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Viewing:
-    """Who looks, and where. `url` is the page's address; pictures lie below it."""
+    """Who looks, and where. `url` is the page's address; pictures lie below it.
+
+    `has_places`: whether endpoints are named; `has_messages`: whether what was sent is linked.
+    """
 
     url: str
     turn: int | None
     """None: the newest."""
     can_play: bool
     has_messages: bool = True
+    has_places: bool = True
+    notice: str = ""
 
 
-def stage(players: Sequence[Player], viewing: Viewing) -> Stage:
-    """`players` has at least one, all on the same task."""
-    task = players[0].lane.task
+def stage(episode: LoadedEpisode, viewing: Viewing) -> Stage:
+    """Draws whole ways: tens of milliseconds for long episodes on large mazes."""
+    task, players = episode.task, episode.lanes
     last = max(len(player.lane.turns) for player in players)
     turn = last if viewing.turn is None else max(0, min(viewing.turn, last))
     lanes = [_lane(player, turn, viewing) for player in players]
-    movable = [(lane.number, lane.title) for lane in lanes if lane.can_move]
-    people = [lane.number for lane in lanes if lane.can_move and lane.is_person]
+    movable = [lane for lane in lanes if lane.can_move]
+    people = [lane.number for lane in movable if lane.is_person]
+    waiting = [
+        len(each.lane.turns)
+        for each in players
+        if each.lane.status is LaneStatus.ASKING and not each.seat.is_person
+    ]
+    news = [_news(lane, player, turn) for lane, player in zip(lanes, players, strict=True)]
     return Stage(
         url=viewing.url,
         board=maze_picture(task.env_id, task.seed),
@@ -54,26 +56,16 @@ def stage(players: Sequence[Player], viewing: Viewing) -> Stage:
         turn=turn,
         last_turn=last,
         max_turns=task.max_turns,
-        news=" ".join(
-            _news(lane, player, turn) for lane, player in zip(lanes, players, strict=True)
-        ),
+        news=" ".join(filter(None, news)),
         can_play=viewing.can_play,
-        can_ask=viewing.can_play and bool(in_step(players)),
+        next_turn=min(waiting) + 1 if waiting and viewing.can_play else None,
         mover=people[0] if people else None,
-        movable=movable,
+        movable=[(lane.number, lane.title) for lane in movable],
+        notice=viewing.notice,
     )
 
 
-def in_step(players: Sequence[Player]) -> list[Player]:
-    """The models that a step asks: those with the fewest turns, so that all stay in step."""
-    waiting = [
-        each for each in players if not each.is_person and each.lane.status is LaneStatus.ASKING
-    ]
-    fewest = min((len(each.lane.turns) for each in waiting), default=0)
-    return [each for each in waiting if len(each.lane.turns) == fewest]
-
-
-def _lane(player: Player, turn: int, viewing: Viewing) -> LaneView:
+def _lane(player: LoadedLane, turn: int, viewing: Viewing) -> LaneView:
     lane, task = player.lane, player.lane.task
     way = places(task.env_id, task.seed, lane.turns)
     at = min(turn, len(lane.turns))
@@ -82,13 +74,16 @@ def _lane(player: Player, turn: int, viewing: Viewing) -> LaneView:
     failure = lane.failure if is_at_end else None
     return LaneView(
         number=player.number,
-        hue=player.number % 10,
-        title=player.title,
-        place=player.place,
-        is_person=player.is_person,
+        hue=(player.number - 1) % 10,
+        title=player.seat.title,
+        place=player.seat.endpoint_name if viewing.has_places else "",
+        is_person=player.seat.is_person,
         status=lane.status,
-        icon=lane_icon(lane),
-        words=lane_words(lane, is_person=player.is_person),
+        icon=lane_icon(lane.status, lane.outcome, len(lane.turns)),
+        words=lane_words(
+            lane.status, lane.outcome, len(lane.turns), is_person=player.seat.is_person
+        ),
+        is_answering=player.is_answering,
         outcome=(lane.outcome or "") if is_at_end else "",
         at=at,
         x=here.x,
@@ -110,7 +105,7 @@ def _lane(player: Player, turn: int, viewing: Viewing) -> LaneView:
     )
 
 
-def _cell(player: Player, turn: TurnRecord, viewing: Viewing, *, is_shown: bool) -> TurnCell:
+def _cell(player: LoadedLane, turn: TurnRecord, viewing: Viewing, *, is_shown: bool) -> TurnCell:
     word = keyword_of(turn.action)
     return TurnCell(
         number=turn.number,
@@ -133,7 +128,7 @@ def picture_url(url: str, lane: int, turn: int) -> str:
     return f"{url}/pictures/{lane}/{turn}.png"
 
 
-def _shown(player: Player, turn: TurnRecord, cell: TurnCell, viewing: Viewing) -> ShownTurn:
+def _shown(player: LoadedLane, turn: TurnRecord, cell: TurnCell, viewing: Viewing) -> ShownTurn:
     query = f"lane={player.number}&turn={turn.number}"
     return ShownTurn(
         cell=cell,
@@ -179,7 +174,7 @@ def _way_so_far(lane: Lane, count: int) -> str:
     return f"Turns {turns[0].number} to {turns[-1].number}: {', '.join(words)}."
 
 
-def _news(lane: LaneView, player: Player, turn: int) -> str:
+def _news(lane: LaneView, player: LoadedLane, turn: int) -> str:
     """What the lane did at this turn, and where it can go from there."""
     record = player.lane.turns[turn - 1] if 0 < turn <= len(player.lane.turns) else None
     said = f"{lane.title}:" if record or lane.failure else ""

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from app.episodes.engine import TurnRecord
-from app.episodes.outcomes import Effect
+from app.episodes.states import Effect
 from app.maze.env import DIRECTIONS
 from app.maze.generate import Cell, Maze, generate, size_of
 from app.maze.literal import read_literal

@@ -1,7 +1,7 @@
 """What became of a lane and of a turn, in words."""
 
-from app.episodes.engine import Lane, LaneStatus, TurnRecord
-from app.episodes.outcomes import Effect, Outcome
+from app.episodes.engine import TurnRecord
+from app.episodes.states import Effect, LaneStatus, Outcome
 from app.maze.generate import SIZES, size_of
 
 OUTCOMES = {
@@ -24,29 +24,26 @@ EFFECTS = {
 }
 
 
-def lane_words(lane: Lane, *, is_person: bool) -> str:
+def lane_words(status: LaneStatus, outcome: Outcome | None, turns: int, *, is_person: bool) -> str:
     """`Solved in 13 turns`, `Your turn`, `No answer to turn 4`."""
-    count = len(lane.turns)
-    if lane.outcome is Outcome.SOLVED:
-        return f"Solved in {count} turn" + "s" * (count != 1)
-    if lane.outcome is not None:
-        return OUTCOMES[lane.outcome]
-    if lane.status is LaneStatus.FAILED:
-        return f"No answer to turn {count + 1}"
-    if is_person:
-        return "Your turn"
-    return f"Ready for turn {count + 1}"
+    if outcome is Outcome.SOLVED:
+        return f"Solved in {turns} turn" + "s" * (turns != 1)
+    if outcome is not None:
+        return OUTCOMES[outcome]
+    if status is LaneStatus.FAILED:
+        return f"No answer to turn {turns + 1}"
+    return "Your turn" if is_person else f"Ready for turn {turns + 1}"
 
 
-def lane_icon(lane: Lane) -> str:
-    """The icon and hue of a status that means the like."""
-    if lane.outcome is Outcome.SOLVED:
+def lane_icon(status: LaneStatus, outcome: Outcome | None, turns: int) -> str:
+    """The icon and hue of a run's status that means the like."""
+    if outcome is Outcome.SOLVED:
         return "succeeded"
-    if lane.outcome is Outcome.STOPPED:
+    if outcome is Outcome.STOPPED:
         return "stopped"
-    if lane.outcome is not None or lane.status is LaneStatus.FAILED:
+    if outcome is not None or status is LaneStatus.FAILED:
         return "failed"
-    return "running" if lane.turns else "queued"
+    return "running" if turns else "queued"
 
 
 def turn_words(turn: TurnRecord, word: str, moves_left: int) -> str:

@@ -23,6 +23,8 @@ SENTENCES = {
     "made-already": "Sent twice, made once: this is what the first press made.",
     "sweep-stopping": "Stopping. Runs save a checkpoint first; those that wait never start.",
     "sweep-resumed": "Queued again. Each run goes on from its newest checkpoint.",
+    "episode-created": "Episode made. Ask for a turn, or move.",
+    "episode-forked": "Branched. The other episode stays as it is.",
     "project-created": "Project made. You are its administrator; add its members below.",
     "project-renamed": "Project renamed. Its addresses are as before.",
     "member-added": "Member added. They see the project from now on.",

@@ -13,6 +13,7 @@ from app.experiments import form_routes as experiment_forms
 from app.experiments import routes as experiments
 from app.experiments import tab_routes as experiment_tabs
 from app.outgoing import routes as outgoing
+from app.playground import routes as playground
 from app.projects import routes as projects
 from app.runs import action_routes, routes, stream_routes, tab_routes
 from app.secrets import routes as secrets
@@ -47,6 +48,7 @@ ROUTERS = (
     experiment_tabs.router,
     experiment_forms.router,
     sweeps.router,
+    playground.router,
     clusters.router,
     cluster_forms.router,
     code.router,

@@ -176,7 +176,7 @@ async function ask(lane) {
   const form = new FormData();
   form.set("do", "step");
   form.set("lane", id);
-  form.set("number", lane.dataset.turns);
+  form.set("turn", number(lane, "turns") + 1);
   await send(form, id);
 }
 
@@ -210,7 +210,7 @@ function markAsking(lane) {
   const wait = asking.get(number(lane, "lane"));
   const place = lane.querySelector("[data-asking]");
   lane.classList.toggle("is-asking", Boolean(wait));
-  if (place) {
+  if (place?.querySelector("[data-seconds]")) {
     place.hidden = !wait;
     lane.querySelector("[data-left]").hidden = Boolean(wait);
     if (wait) place.querySelector("[data-seconds]").textContent = Math.floor((Date.now() - wait.since) / 1000);
@@ -266,7 +266,7 @@ async function move(word) {
     const lane = document.getElementById(`lane-${form.get("lane")}`);
     if (!lane || lane.dataset.status === "over" || asking.has(number(lane, "lane"))) break;
     form.set("move", moves.shift());
-    form.set("number", lane.dataset.turns);
+    form.set("turn", number(lane, "turns") + 1);
     await send(form, number(lane, "lane"));
   }
   moves.length = 0;
