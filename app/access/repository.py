@@ -14,6 +14,7 @@ from app.models import (
     Checkpoint,
     CodeUpload,
     Episode,
+    Evaluation,
     Experiment,
     Project,
     ProjectMember,
@@ -31,6 +32,7 @@ class ObjectKind(StrEnum):
     EXPERIMENT = "experiment"
     RUN = "run"
     SWEEP = "sweep"
+    EVALUATION = "evaluation"
     CODE = "code"
     EPISODE = "episode"
     CHECKPOINT = "checkpoint"
@@ -43,6 +45,7 @@ _PLACES: dict[ObjectKind, tuple[InstrumentedAttribute[str], InstrumentedAttribut
     ObjectKind.EXPERIMENT: (Experiment.slug, Experiment.project_id),
     ObjectKind.RUN: (Run.slug, Run.project_id),
     ObjectKind.SWEEP: (Sweep.slug, Sweep.project_id),
+    ObjectKind.EVALUATION: (Evaluation.slug, Evaluation.project_id),
     ObjectKind.CODE: (CodeUpload.slug, CodeUpload.project_id),
     ObjectKind.EPISODE: (Episode.slug, Episode.project_id),
     ObjectKind.CHECKPOINT: (Checkpoint.slug, Checkpoint.project_id),

@@ -168,6 +168,15 @@ def episode_count(evaluation: Evaluation) -> int:
     return len(evaluation.models) * len(evaluation.seeds) * evaluation.samples
 
 
+def title(evaluation: Evaluation, number: int) -> str:
+    """What a model of it is called: with its endpoint only where two would be called the same."""
+    found = evaluation.models[number]
+    names = [each["model"] for each in evaluation.models]
+    if names.count(found["model"]) == 1:
+        return str(found["model"])
+    return f"{found['model']} at {found['endpoint_name']}"
+
+
 def comparable(evaluation: Evaluation) -> bool:
     """Whether its models can be compared maze by maze."""
     return len(evaluation.models) >= _PAIR and evaluation.samples == 1
