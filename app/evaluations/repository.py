@@ -48,9 +48,8 @@ async def find_by_slug(session: AsyncSession, slug: str) -> Evaluation | None:
 
 async def lock(session: AsyncSession, evaluation_id: UUID) -> Evaluation:
     """The row as it is now; others that want to change it wait."""
-    return await session.get_one(
-        Evaluation, evaluation_id, with_for_update=True, populate_existing=True
-    )
+    query = _loaded().where(Evaluation.id == evaluation_id).with_for_update(of=Evaluation)
+    return (await session.scalars(query, execution_options={"populate_existing": True})).one()
 
 
 async def list_before(

@@ -1,12 +1,13 @@
-"""Evaluations made by the service, and models that answer by the maze they see."""
+"""Evaluations made by the service, and a worker that plays them."""
 
-from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import update
 
+from app.clock import utcnow
 from app.db import Database
+from app.episodes.driver import Patience
 from app.episodes.seats import ModelSource
 from app.evaluations import service
 from app.evaluations.service import ModelRef, Request
@@ -15,6 +16,9 @@ from app.models import Evaluation, EvaluationItem, Project
 from app.projects import service as projects
 from tests.factories import ADA
 from tests.fakes.models import ScriptedModel
+from worker.lease import Clock
+from worker.reconciler import Loop
+from worker.reconcilers.evaluations import EvaluationsReconciler
 
 RIGHT, STOP = "<action>right</action>", "<action>stop</action>"
 
@@ -60,9 +64,23 @@ async def make_evaluation(
         return made
 
 
-def seen_turns(messages: Sequence[Mapping[str, Any]]) -> int:
-    """How many answers a conversation holds."""
-    return sum(message["role"] == "assistant" for message in messages)
+def make_loop(
+    database: Database, models: ModelSource, clock: Clock = utcnow, *, concurrency: int = 8
+) -> Loop[Any, Any]:
+    """A worker's loop that plays without waiting for anything but the models."""
+    reconciler = EvaluationsReconciler(
+        database,
+        models,
+        patience=Patience(attempts=1),
+        sleep=_no_sleep,
+        clock=clock,
+        look_seconds=0.01,
+    )
+    return Loop(database, reconciler, lease_seconds=15, concurrency=concurrency, clock=clock)
+
+
+async def _no_sleep(_seconds: float) -> None:
+    return None
 
 
 def mover() -> ScriptedModel:

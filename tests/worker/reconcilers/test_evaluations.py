@@ -11,19 +11,17 @@ import pytest
 from sqlalchemy import func, select
 
 from app.db import Database
-from app.episodes.driver import Patience
 from app.episodes.seats import Seat
 from app.episodes.states import Outcome
 from app.errors import NotFound
 from app.evaluations import service
 from app.llm.chat import ModelError, ModelErrorKind
 from app.models import Episode, Evaluation, EvaluationItem, EvaluationStatus
-from tests.evaluations.factories import RIGHT, STOP, make_evaluation, mover, small_set
+from tests.evaluations.factories import RIGHT, STOP, make_evaluation, make_loop, mover, small_set
 from tests.factories import ADA
 from tests.fakes.clock import FakeClock
 from tests.fakes.models import ScriptedModel, ScriptedModels
 from worker.reconciler import Loop
-from worker.reconcilers.evaluations import EvaluationsReconciler
 
 
 def error(kind: ModelErrorKind, message: str = "it said no") -> ModelError:
@@ -83,24 +81,6 @@ class Player:
             self.clock.now, *[i.due_at for i in await self.items(slug) if i.due_at]
         )
         return count
-
-
-async def no_sleep(_seconds: float) -> None:
-    return None
-
-
-def make_loop(
-    database: Database, models: ScriptedModels, clock: FakeClock, *, concurrency: int = 8
-) -> Loop[Any, Any]:
-    reconciler = EvaluationsReconciler(
-        database,
-        models,
-        patience=Patience(attempts=1),
-        sleep=no_sleep,
-        clock=clock,
-        look_seconds=0.01,
-    )
-    return Loop(database, reconciler, lease_seconds=15, concurrency=concurrency, clock=clock)
 
 
 @pytest.fixture
