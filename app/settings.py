@@ -68,6 +68,14 @@ class Settings(BaseSettings):
             "it is a team's (PostgreSQL and a second enabled user)"
         ),
     ] = "auto"
+    embedded_endpoint: Annotated[
+        Literal["auto", "on", "off"],
+        BeforeValidator(lambda given: _SWITCHES.get(str(given).lower(), given)),
+        Field(
+            description="Whether `skydeck up` serves the maze model and its adapters on this "
+            "machine; `auto`: where it starts the cluster that trains them"
+        ),
+    ] = "auto"
     embedded_cpus: Annotated[
         int, Field(ge=1, le=64, description="CPUs of the embedded cluster")
     ] = 2
@@ -124,6 +132,10 @@ class Settings(BaseSettings):
     def is_postgres(self) -> bool:
         """Whether the database is one that a team shares."""
         return self.url.startswith("postgresql")
+
+    def has_embedded_endpoint(self, *, has_cluster: bool) -> bool:
+        """Whether `skydeck up` serves the maze model. `has_cluster`: it starts a cluster too."""
+        return self.embedded_endpoint == "on" or (self.embedded_endpoint == "auto" and has_cluster)
 
     @property
     def secret_keys(self) -> Path:
