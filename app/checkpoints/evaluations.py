@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from app.metrics.service import EvaluationCount
 from app.models import Checkpoint, CheckpointKind
@@ -36,7 +37,8 @@ class Best:
     measure: str = ""
     evaluated: int | None = None
     value: float | None = None
-    exportable: object = None
+    exportable: UUID | None = None
+    exportable_step: int | None = None
 
 
 def is_exportable(row: Checkpoint) -> bool:
@@ -88,7 +90,9 @@ def find_best(
         return Best()
     step = max(sorted(measured), key=lambda each: measured[each])
     exportable = max(values, key=lambda each: values[each]) if values else None
-    return Best(measure, step, measured[step], exportable)
+    steps = {row.id: row.step for row in exports}
+    exportable_step = steps[exportable] if exportable else None
+    return Best(measure, step, measured[step], exportable, exportable_step)
 
 
 def show(

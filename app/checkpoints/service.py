@@ -36,6 +36,7 @@ __all__ = [
     "is_exportable",
     "list_of_run",
     "list_page",
+    "list_with_best",
     "note_folder",
     "note_log",
 ]
@@ -149,13 +150,25 @@ async def list_page(
     cursor: str | None = None,
 ) -> Page[Shown]:
     """The highest step first. Raises `Invalid` for a cursor of another list."""
+    return (await list_with_best(session, run, kind=kind, limit=limit, cursor=cursor))[0]
+
+
+async def list_with_best(
+    session: AsyncSession,
+    run: Run,
+    *,
+    kind: CheckpointKind | None = None,
+    limit: int = 50,
+    cursor: str | None = None,
+) -> tuple[Page[Shown], Best]:
+    """As `list_page`, with the steps that did best of all."""
     after = _place(cursor) if cursor else None
     rows = await repository.list_of_run(session, run.id, kind=kind, after=after, limit=limit + 1)
     exports = await repository.list_of_run(
         session, run.id, kind=CheckpointKind.ADAPTER, limit=MAX_CHECKPOINTS
     )
-    shown, _ = await _shown(session, run, rows, exports)
-    return page_of(shown, limit, lambda each: [each.row.step, str(each.row.id)])
+    shown, best = await _shown(session, run, rows, exports)
+    return page_of(shown, limit, lambda each: [each.row.step, str(each.row.id)]), best
 
 
 async def evaluation_of(session: AsyncSession, row: Checkpoint, run: Run) -> EvaluationCount | None:

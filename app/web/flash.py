@@ -25,6 +25,7 @@ SENTENCES = {
     "sweep-resumed": "Queued again. Each run goes on from its newest checkpoint.",
     "episode-created": "Episode made. Ask for a turn, or move.",
     "episode-forked": "Branched. The other episode stays as it is.",
+    "adapter-deleted": "Adapter deleted. Its files are moved aside; its name stays used.",
     "project-created": "Project made. You are its administrator; add its members below.",
     "project-renamed": "Project renamed. Its addresses are as before.",
     "member-added": "Member added. They see the project from now on.",

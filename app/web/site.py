@@ -3,7 +3,9 @@
 from fastapi import Depends, FastAPI
 
 from app.access.limits import RequestLimit
+from app.adapters import routes as adapters
 from app.audit import routes as audit
+from app.checkpoints import routes as checkpoints
 from app.clusters import form_routes as cluster_forms
 from app.clusters import routes as clusters
 from app.code import routes as code
@@ -43,6 +45,8 @@ ROUTERS = (
     action_routes.router,
     tab_routes.router,
     stream_routes.router,
+    checkpoints.router,
+    adapters.router,
     projects.router,
     experiments.router,
     experiment_tabs.router,

@@ -30,6 +30,7 @@ _KEYS = (
     (("g", "r"), "Go to runs"),
     (("g", "e"), "Go to experiments"),
     (("g", "p"), "Go to the playground"),
+    (("g", "a"), "Go to adapters"),
     (("g", "v"), "Go to clusters"),
     (("n",), "New run"),
     (("f",), "Follow the log"),
@@ -64,6 +65,7 @@ _NAV = (
     NavItem("Runs", "/runs", "runs", "g r", is_of_project=True),
     NavItem("Experiments", "/experiments", "experiments", "g e", is_of_project=True),
     NavItem("Playground", "/playground", "playground", "g p", is_of_project=True),
+    NavItem("Adapters & endpoints", "/adapters", "adapters", "g a", is_of_project=True),
     NavItem("Clusters", "/clusters", "clusters", "g v"),
     NavItem("Settings", "/settings", "settings", ""),
 )
