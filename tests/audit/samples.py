@@ -23,7 +23,15 @@ from app.sweeps import service as sweeps
 from app.users import service as users
 from app.users.passwords import hash_password
 from tests.audit.world import PASSWORD, World
-from tests.factories import RECIPE, SMALL_ZIP, make_experiment, make_external_run, make_run
+from tests.factories import (
+    RECIPE,
+    SMALL_ZIP,
+    make_checkpoint,
+    make_experiment,
+    make_external_run,
+    make_promotion,
+    make_run,
+)
 from tests.sweeps.factories import make_sweep
 
 Names = dict[str, str]
@@ -78,6 +86,19 @@ async def stopped_sweep(world: World, session: WriteSession) -> Names:
 
 async def queued(world: World, session: WriteSession) -> Names:
     return _of_run(await make_run(session, experiment=await _experiment(world, session)))
+
+
+async def exported(world: World, session: WriteSession) -> Names:
+    """A checkpoint that can be promoted."""
+    run = await make_run(session, experiment=await _experiment(world, session))
+    made = (await make_checkpoint(session, run)).slug
+    return {"checkpoint_id": made, "slug": made}
+
+
+async def promoted(world: World, session: WriteSession) -> Names:
+    run = await make_run(session, experiment=await _experiment(world, session))
+    adapter = (await make_promotion(session, run)).adapter
+    return {"adapter_id": adapter.slug, "slug": adapter.slug}
 
 
 async def external(world: World, session: WriteSession) -> Names:
@@ -245,6 +266,12 @@ SAMPLES: dict[str, Sample] = {
     "POST /sweeps/{slug}/stop": Sample(Action.SWEEP_STOP, sweep),
     "POST /api/v1/sweeps/{sweep_id}/resume": Sample(Action.SWEEP_RESUME, stopped_sweep),
     "POST /sweeps/{slug}/resume": Sample(Action.SWEEP_RESUME, stopped_sweep),
+    "POST /api/v1/checkpoints/{checkpoint_id}/promote": Sample(Action.ADAPTER_PROMOTE, exported),
+    "POST /checkpoints/{slug}/promote": Sample(
+        Action.ADAPTER_PROMOTE, exported, {"adapter_name": "mine"}
+    ),
+    "DELETE /api/v1/adapters/{adapter_id}": Sample(Action.ADAPTER_DELETE, promoted),
+    "POST /adapters/{slug}/delete": Sample(Action.ADAPTER_DELETE, promoted),
     "POST /api/v1/runs/external": Sample(Action.RUN_CREATE, nothing, {"name": "outside"}),
     "POST /runs/new": Sample(
         Action.RUN_CREATE, nothing, {"recipe": RECIPE, "experiment": "rank", "project": "{project}"}

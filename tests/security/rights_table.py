@@ -14,6 +14,7 @@ MANAGE, ADMINISTER = Permission.MANAGE, Permission.ADMINISTER
 PROJECT, EXPERIMENT, RUN = ObjectKind.PROJECT, ObjectKind.EXPERIMENT, ObjectKind.RUN
 SWEEP = ObjectKind.SWEEP
 CODE = ObjectKind.CODE
+CHECKPOINT, PROMOTION, ADAPTER = ObjectKind.CHECKPOINT, ObjectKind.PROMOTION, ObjectKind.ADAPTER
 
 PUBLIC = """
 GET /api/v1/openapi.json
@@ -98,8 +99,12 @@ TABLE: dict[Right, str] = {
         GET /api/v1/runs/{run_id}/metrics
         GET /api/v1/series
         GET /runs/{slug}
+        GET /adapters
+        GET /api/v1/adapters
+        GET /api/v1/runs/{run_id}/checkpoints
         GET /runs/{slug}/chart
         GET /runs/{slug}/charts
+        GET /runs/{slug}/checkpoints
         GET /runs/{slug}/config
         GET /runs/{slug}/log
         GET /runs/{slug}/log.txt
@@ -129,6 +134,24 @@ TABLE: dict[Right, str] = {
         POST /runs/new/package
         POST /runs/new/package/{name}
         POST /runs/new/yaml
+    """,
+    (WRITE, CHECKPOINT): """
+        GET /checkpoints/{slug}/promote
+        POST /api/v1/checkpoints/{checkpoint_id}/promote
+        POST /checkpoints/{slug}/promote
+    """,
+    (READ, PROMOTION): """
+        GET /api/v1/promotions/{promotion_id}
+        GET /promotions/{slug}
+    """,
+    (READ, ADAPTER): """
+        GET /adapters/{slug}
+        GET /api/v1/adapters/{adapter_id}
+    """,
+    (WRITE, ADAPTER): """
+        DELETE /api/v1/adapters/{adapter_id}
+        GET /adapters/{slug}/delete
+        POST /adapters/{slug}/delete
     """,
     (READ, SWEEP): """
         GET /api/v1/sweeps/{sweep_id}

@@ -39,7 +39,7 @@ from app.web.session_cookie import SESSION_COOKIE
 from tests.api.helpers import bearer, make_token
 from tests.code.zips import zip_of
 from tests.conftest import sqlite_copy
-from tests.factories import ADA, make_experiment
+from tests.factories import ADA, make_experiment, make_promotion
 from tests.secrets.conftest import with_keys
 from tests.security.planted import ALL, PROJECT, SITE, columns, finds, printed
 from tests.sweeps.factories import make_sweep
@@ -205,6 +205,8 @@ async def _plant(database: Database, home: Path, captured: io.StringIO) -> Plant
     code_id = await _upload(database, home)
     async with database.write() as session:
         sweep = await make_sweep(session, experiment=run.experiment)
+        promotion = await make_promotion(session, run)
+        adapter, checkpoint = promotion.adapter.slug, promotion.adapter.checkpoint.slug
     return Planted(
         home=home,
         file=Path(str(database.engine.url.database)),
@@ -220,6 +222,9 @@ async def _plant(database: Database, home: Path, captured: io.StringIO) -> Plant
             "/clusters": {"slug": "embedded"},
             "/code": {"code_id": code_id},
             "/sweeps": {"slug": sweep.slug, "sweep_id": sweep.slug},
+            "/checkpoints": {"slug": checkpoint, "checkpoint_id": checkpoint},
+            "/promotions": {"slug": promotion.slug, "promotion_id": promotion.slug},
+            "/adapters": {"slug": adapter, "adapter_id": adapter},
             "/recipes": {"name": "embedded-maze-grpo"},
             "/settings": {"name": "S_PLAIN", "user_id": user_id},
             "/shared": {"secret": shared},

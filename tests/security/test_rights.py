@@ -1,6 +1,7 @@
 """Every route, called by everybody, for things of their own project and of another's."""
 
 import re
+from dataclasses import astuple
 
 import httpx
 import pytest
@@ -27,7 +28,16 @@ from tests.security.world import Things, World
 
 HEALTH = ("/healthz", "/readyz")
 SAFE = {"GET", "HEAD"}
-MISSING = Things("nowhere", "exp-nothing1", "run-nothing1", "code-nothing1", "swp-nothing1")
+MISSING = Things(
+    "nowhere",
+    "exp-nothing1",
+    "run-nothing1",
+    "code-nothing1",
+    "swp-nothing1",
+    checkpoint="ckpt-nothing1",
+    promotion="prm-nothing1",
+    adapter="adp-nothing1",
+)
 # What lets a call do its work; without one it is refused for its body, behind the guard.
 BODIES: dict[Place, object] = {
     ("POST", f"{V1}/experiments"): {"name": "new", "recipe": RECIPE},
@@ -60,6 +70,9 @@ KINDS = {
     "run": "runs",
     "code": "code",
     "sweep": "sweeps",
+    "checkpoint": "checkpoints",
+    "promotion": "promotions",
+    "adapter": "adapters",
 }
 
 
@@ -204,6 +217,9 @@ def _filled(path: str, world: World, things: Things) -> str:
         "run_id": things.run,
         "code_id": things.code,
         "sweep_id": things.sweep,
+        "checkpoint_id": things.checkpoint,
+        "promotion_id": things.promotion,
+        "adapter_id": things.adapter,
         "user_id": world.bystander,
         "kind": "csv",
         "name": "bystander",
@@ -214,6 +230,6 @@ def _filled(path: str, world: World, things: Things) -> str:
 
 def _anonymous(answer: httpx.Response, things: Things) -> str:
     text = answer.text
-    for slug in (things.project, things.experiment, things.run, things.code, things.sweep):
+    for slug in astuple(things):
         text = text.replace(slug, "it")
     return text

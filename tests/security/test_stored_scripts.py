@@ -26,6 +26,7 @@ from app.users import service as users
 from app.web.deps import SESSION_COOKIE
 from tests.browser.conftest import opened, serving
 from tests.conftest import sqlite_copy
+from tests.factories import make_promotion
 from tests.security.hostile import PAYLOADS, poison
 from tests.sweeps.factories import make_sweep
 from tests.web.seed import add_log, seed
@@ -92,6 +93,8 @@ async def fill(database: Database) -> tuple[str, dict[str, list[str]]]:
         _, shared = await sharing.create(session, failed, actor=MALLORY)
         await outgoing.allow(session, host="10.0.0.0/8", reason="x", actor=MALLORY)
         experiment, project = failed.experiment.slug, home.slug
+        promotion = await make_promotion(session, failed)
+        adapter, checkpoint = promotion.adapter.slug, promotion.adapter.checkpoint.slug
         sweep = (await make_sweep(session, experiment=failed.experiment, runs=2)).slug
         cluster = (await clusters.ensure_embedded(session)).slug
         [user] = await users.list_users(session)
@@ -102,6 +105,9 @@ async def fill(database: Database) -> tuple[str, dict[str, list[str]]]:
         "/experiments/{slug}": [experiment],
         "/experiments/{slug}/versions/{version}": ["1"],
         "/sweeps/{slug}": [sweep],
+        "/checkpoints/{slug}": [checkpoint],
+        "/promotions/{slug}": [promotion.slug],
+        "/adapters/{slug}": [adapter],
         "/projects/{slug}": [project],
         "/shared/{secret}": [shared],
         "/clusters/{slug}": [cluster],

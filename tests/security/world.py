@@ -11,7 +11,14 @@ from app.models import Project, Role, RunStatus, User
 from app.projects import service as projects
 from app.runs import service as runs
 from app.users import service as users
-from tests.factories import ADA, make_experiment, make_external_run, make_run, make_upload
+from tests.factories import (
+    ADA,
+    make_experiment,
+    make_external_run,
+    make_promotion,
+    make_run,
+    make_upload,
+)
 from tests.sweeps.factories import make_sweep
 from tests.web.seed import sign_in
 
@@ -25,6 +32,9 @@ class Things:
     run: str
     code: str
     sweep: str
+    checkpoint: str
+    promotion: str
+    adapter: str
 
 
 @dataclass(slots=True)
@@ -82,12 +92,22 @@ async def _people(session: WriteSession, ours: Project) -> Mapping[str, User]:
 
 async def _things(session: WriteSession, project: Project) -> Things:
     experiment = await make_experiment(session, project=project)
-    await make_run(session, experiment=experiment)
+    queued = await make_run(session, experiment=experiment)
     run = await make_external_run(session, project=project)
     await runs.finish_external(session, run, RunStatus.SUCCEEDED, actor=ADA)
     code = await make_upload(session, project)
     sweep = await make_sweep(session, experiment=experiment, runs=1)
-    return Things(project.slug, experiment.slug, run.slug, code.slug, sweep.slug)
+    promotion = await make_promotion(session, queued)
+    return Things(
+        project.slug,
+        experiment.slug,
+        run.slug,
+        code.slug,
+        sweep.slug,
+        checkpoint=promotion.adapter.checkpoint.slug,
+        promotion=promotion.slug,
+        adapter=promotion.adapter.slug,
+    )
 
 
 async def _tokens(

@@ -10,7 +10,9 @@ from types import ModuleType
 
 import pytest
 
+from app.adapters import contexts as adapters
 from app.audit import contexts as audit
+from app.checkpoints import contexts as checkpoints
 from app.clusters import contexts as clusters
 from app.code import contexts as code
 from app.editor import contexts as editor
@@ -37,7 +39,9 @@ from app.web import (
 
 TEMPLATES = "\n".join(file.read_text() for file in sorted((ROOT / "templates").rglob("*.html")))
 FEATURES: tuple[ModuleType, ...] = (
+    adapters,
     audit,
+    checkpoints,
     clusters,
     code,
     editor,
