@@ -10,6 +10,7 @@ from typing import Any
 from app.adapters import destinations
 from app.clusters.service import ensure_embedded
 from app.db import Database
+from app.episodes.endpoint_models import EndpointModels
 from app.errors import StartError
 from app.observability.logging import configure as configure_logging
 from app.observability.logging import log_crashes
@@ -24,6 +25,7 @@ from worker.reconciler import Loop, Reconciler
 from worker.reconcilers.attempts import AttemptsReconciler
 from worker.reconcilers.checkpoints import CheckpointsReconciler
 from worker.reconcilers.clusters import ClustersReconciler
+from worker.reconcilers.evaluations import EvaluationsReconciler
 from worker.reconcilers.gateways import Gateways, OpenGateways
 from worker.reconcilers.job_code import Packages
 from worker.reconcilers.logs import LogsReconciler
@@ -79,9 +81,15 @@ def loops(settings: Settings, database: Database, gateways: Gateways) -> list[Lo
         LogsReconciler(home=settings.home, runs_dir=settings.runs_dir, poll=poll),
         CheckpointsReconciler(runs_dir=settings.runs_dir),
         PromotionsReconciler(database, _places(settings), runs_dir=settings.runs_dir),
+        EvaluationsReconciler(database, EndpointModels(database, settings)),
     ]
     return [
-        Loop(database, reconciler, lease_seconds=settings.lease_seconds)
+        Loop(
+            database,
+            reconciler,
+            lease_seconds=settings.lease_seconds,
+            concurrency=reconciler.concurrency,
+        )
         for reconciler in reconcilers
     ]
 

@@ -38,6 +38,8 @@ class Reconciler(ABC, Generic[S, O]):
     """
 
     model: ClassVar[Leased]
+    concurrency: ClassVar[int] = 8
+    """How many rows one worker works on at a time, unless its loop is told otherwise."""
 
     @property
     def name(self) -> str:

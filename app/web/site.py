@@ -11,6 +11,7 @@ from app.clusters import routes as clusters
 from app.code import routes as code
 from app.editor import import_routes
 from app.editor import routes as editor
+from app.evaluations import routes as evaluations
 from app.experiments import form_routes as experiment_forms
 from app.experiments import routes as experiments
 from app.experiments import tab_routes as experiment_tabs
@@ -52,6 +53,7 @@ ROUTERS = (
     experiment_tabs.router,
     experiment_forms.router,
     sweeps.router,
+    evaluations.router,
     playground.router,
     clusters.router,
     cluster_forms.router,

@@ -65,6 +65,7 @@ _NAV = (
     NavItem("Runs", "/runs", "runs", "g r", is_of_project=True),
     NavItem("Experiments", "/experiments", "experiments", "g e", is_of_project=True),
     NavItem("Playground", "/playground", "playground", "g p", is_of_project=True),
+    NavItem("Evaluations", "/evaluations", "evaluations", "", is_of_project=True),
     NavItem("Adapters & endpoints", "/adapters", "adapters", "g a", is_of_project=True),
     NavItem("Clusters", "/clusters", "clusters", "g v"),
     NavItem("Settings", "/settings", "settings", ""),

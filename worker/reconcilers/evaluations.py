@@ -22,8 +22,6 @@ from worker.lease import Clock
 from worker.reconciler import Reconciler
 from worker.reconcilers.stops import Stops
 
-CONCURRENCY = 64
-"""Most episodes that one worker plays at a time."""
 PATIENCE = Patience(attempts=3)
 MAX_TRIES = 3
 """How often an episode begins anew before the endpoint's failure is its end."""
@@ -57,6 +55,7 @@ class EvaluationsReconciler(Reconciler[Subject, Play]):
     """Reconciles items: each is played to its end, or waits because its endpoint is silent."""
 
     model = EvaluationItem
+    concurrency = 64
 
     def __init__(
         self,
