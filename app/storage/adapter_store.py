@@ -71,6 +71,10 @@ class AdapterStore(Protocol):
         """
         ...
 
+    def tidy(self, name: str) -> None:
+        """Removes what interrupted tries have left of a claimed name: parts that nobody sees."""
+        ...
+
     def remove(self, name: str) -> None:
         """Moves all of a name aside; it stays claimed. Gone already: does nothing."""
         ...

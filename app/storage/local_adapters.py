@@ -61,8 +61,6 @@ class LocalAdapterStore:
             folder = self._root / name
             folder.mkdir(parents=True, exist_ok=True)
             _sync(self._root)
-            for leftover in folder.glob(f"{_UNFINISHED}*"):
-                leftover.unlink(missing_ok=True)
             target = folder / file.name
             if target.exists() or target.is_symlink():
                 if not _is(target, file):
@@ -81,6 +79,11 @@ class LocalAdapterStore:
             finally:
                 unfinished.unlink(missing_ok=True)
             _sync(folder)
+
+    def tidy(self, name: str) -> None:
+        with _said(name):
+            for leftover in (self._root / name).glob(f"{_UNFINISHED}*"):
+                leftover.unlink(missing_ok=True)
 
     def remove(self, name: str) -> None:
         with _said(name):

@@ -1,7 +1,7 @@
 """A run with an export on the disk, and the worker's loops that see to it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -119,10 +119,11 @@ def evaluation(run: Run, step: int, *, solved: int, attempt: int = 1) -> Trainin
     )
 
 
-def make_shop(database: Database, home: Path) -> Shop:
+def make_shop(database: Database, home: Path, **limits: Any) -> Shop:
+    """`limits` of the endpoint, where they are to be others."""
     # What people ask for has the real time; it is due at any time after that.
     clock = FakeClock(utcnow() + timedelta(hours=1))
-    place = Place(destinations.get(None), LocalAdapterStore(home / "adapters"))
+    place = Place(replace(destinations.get(None), **limits), LocalAdapterStore(home / "adapters"))
     runs_dir = home / "runs"
     promotions = PromotionsReconciler(database, {place.destination.name: place}, runs_dir=runs_dir)
     return Shop(

@@ -285,7 +285,7 @@ def test_a_suggested_name_is_a_name_however_long_the_other_was() -> None:
 
 def test_the_limits_are_those_of_the_embedded_endpoint(tmp_path: Path) -> None:
     place = destinations.get(None)
-    assert place.bases == {BASE_NAME}
+    assert place.bases == frozenset({BASE_NAME})
     assert place.max_weights_bytes == limits.MAX_ADAPTER_BYTES
     assert place.max_config_bytes == limits.MAX_CONFIG_BYTES
     assert place.max_rank == serving._MAX_RANK

@@ -29,7 +29,7 @@ def entry(**changes: Any) -> dict[str, Any]:
 
 
 def test_a_whole_file_tells_its_shapes() -> None:
-    tensors = {"a": np.zeros((2, 3), np.float32), "b": np.zeros((0, 4), np.int64)}
+    tensors: dict[str, Any] = {"a": np.zeros((2, 3), np.float32), "b": np.zeros((0, 4), np.int64)}
     assert read(save(tensors, {"format": "pt"})) == {"a": (2, 3), "b": (0, 4)}
     assert read(weights()) == {name: value.shape for name, value in load(weights()).items()}
 

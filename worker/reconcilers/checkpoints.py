@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from uuid import UUID
@@ -16,6 +16,8 @@ from app.checkpoints.service import MAX_CHECKPOINTS, Saved
 from app.db import ReadSession, WriteSession
 from app.models import Checkpoint, CheckpointWatch, ClusterKind, Run
 from app.runs.states import ENDED
+from app.secrets import service as secrets
+from app.secrets.masking import Masker
 from worker.reconciler import Reconciler
 
 # Between two looks while a run goes on: the trainer removes old checkpoints after it said that it
@@ -36,6 +38,8 @@ class Subject:
     folder: Path | None
     named: Sequence[tuple[UUID, str]]
     has_ended: bool
+    masker: Masker
+    """What a job writes into its files may hold its secrets."""
 
 
 class CheckpointsReconciler(Reconciler[Subject, list[Saved] | None]):
@@ -62,6 +66,7 @@ class CheckpointsReconciler(Reconciler[Subject, list[Saved] | None]):
             folder=self._runs_dir / run.slug if is_here else None,
             named=[(row[0], row[1]) for row in rows],
             has_ended=run.status in ENDED,
+            masker=await secrets.masker(session, [run.project_id]),
         )
 
     async def observe(self, subject: Subject) -> list[Saved] | None:
@@ -82,7 +87,7 @@ class CheckpointsReconciler(Reconciler[Subject, list[Saved] | None]):
             await checkpoints.note_folder(
                 session,
                 run,
-                observed,
+                [_masked(each, subject.masker) for each in observed],
                 [row_id for row_id, _ in subject.named],
                 run_folder=subject.folder,
                 now=now,
@@ -92,6 +97,10 @@ class CheckpointsReconciler(Reconciler[Subject, list[Saved] | None]):
             return now
         # What runs elsewhere save is told by their logs alone, and these wake us.
         return None if subject.has_ended or observed is None else now + LOOK_EVERY
+
+
+def _masked(saved: Saved, masker: Masker) -> Saved:
+    return replace(saved, problem=masker.text(saved.problem)) if saved.problem else saved
 
 
 def _look(folder: Path, named: list[str]) -> list[Saved] | None:

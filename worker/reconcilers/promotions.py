@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,8 @@ from app.checkpoints.exports import CONFIG, WEIGHTS, BadExport, Export, look_at
 from app.checkpoints.folders import inside
 from app.db import Database, ReadSession, WriteSession
 from app.models import Adapter, AdapterStatus, Promotion, PromotionStatus
+from app.secrets import service as secrets
+from app.secrets.masking import Masker
 from app.storage.adapter_store import (
     AdapterStore,
     FileFacts,
@@ -59,6 +61,8 @@ class Subject:
     source: str | None
     files: tuple[FileFacts, ...]
     is_deleted: bool
+    masker: Masker
+    """What a job writes into its files may hold its secrets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,7 @@ class PromotionsReconciler(Reconciler[Subject, Result]):
             source=str(source) if source else None,
             files=tuple(FileFacts(**each) for each in row.files),
             is_deleted=row.adapter.status is AdapterStatus.DELETED,
+            masker=await secrets.masker(session, [row.project_id]),
         )
 
     async def observe(self, subject: Subject) -> Result:
@@ -131,7 +136,10 @@ class PromotionsReconciler(Reconciler[Subject, Result]):
             Promotion, subject.promotion_id, options=[joinedload(Promotion.adapter)]
         )
         if observed.failure is not None:
-            return _fail(row, observed.failure, now)
+            masked = replace(
+                observed.failure, message=subject.masker.text(observed.failure.message)
+            )
+            return _fail(row, masked, now)
         row.failure = None
         if subject.is_deleted:
             return None
@@ -139,6 +147,7 @@ class PromotionsReconciler(Reconciler[Subject, Result]):
             row.status, row.started_at = PromotionStatus.RUNNING, row.started_at or now
         if observed.export is not None:
             _settle(row, observed.export, observed.files)
+            row.adapter.base = subject.masker.text(row.adapter.base)
             return now
         assert observed.is_copied
         row.status, row.ended_at = PromotionStatus.SUCCEEDED, now
@@ -207,6 +216,7 @@ def _copy(place: Place, subject: Subject, counter: _Counter) -> Result:
     store = place.store
     try:
         store.claim(subject.name, str(subject.promotion_id))
+        store.tidy(subject.name)
         if not all(store.has(subject.name, file) for file in subject.files):
             with open_folder(subject.run_folder, subject.source or ".") as folder:
                 for file in subject.files:
