@@ -13,7 +13,9 @@ ACCOUNT, READ, WRITE = Permission.ACCOUNT, Permission.READ, Permission.WRITE
 MANAGE, ADMINISTER = Permission.MANAGE, Permission.ADMINISTER
 PROJECT, EXPERIMENT, RUN = ObjectKind.PROJECT, ObjectKind.EXPERIMENT, ObjectKind.RUN
 SWEEP = ObjectKind.SWEEP
+EVALUATION = ObjectKind.EVALUATION
 CODE = ObjectKind.CODE
+EPISODE = ObjectKind.EPISODE
 CHECKPOINT, PROMOTION, ADAPTER = ObjectKind.CHECKPOINT, ObjectKind.PROMOTION, ObjectKind.ADAPTER
 
 PUBLIC = """
@@ -23,6 +25,7 @@ GET /join
 GET /readyz
 GET /reset
 GET /shared/{secret}
+GET /shared/{secret}/pictures/{lane}/{turn}.png
 GET /shared/{secret}/points
 GET /sign-in
 MOUNT /static
@@ -52,13 +55,15 @@ TABLE: dict[Right, str] = {
     (READ, None): """
         GET /
         GET /api/v1/clusters
-        GET /api/v1/eval-sets
         GET /api/v1/experiments
         GET /api/v1/projects
         GET /api/v1/recipes
         GET /api/v1/recipes/{name}
         GET /clusters
+        GET /eval-sets
+        GET /evaluations
         GET /experiments
+        GET /playground
         GET /projects
         GET /runs
         POST /api/v1/configs/diff
@@ -83,6 +88,8 @@ TABLE: dict[Right, str] = {
         GET /api/v1/code/{code_id}
     """,
     (READ, PROJECT): """
+        GET /api/v1/eval-sets
+        GET /api/v1/evaluations
         GET /api/v1/code
         GET /api/v1/projects/{project_id}
         GET /api/v1/projects/{project_id}/members
@@ -117,22 +124,28 @@ TABLE: dict[Right, str] = {
         GET /runs/{slug}/timeline
     """,
     (WRITE, None): """
+        GET /evaluations/new
         GET /runs/new
         GET /runs/new/changes
         GET /runs/new/import
         GET /runs/new/keys
         GET /runs/new/package
         GET /runs/new/yaml
+        POST /api/v1/eval-sets
+        POST /api/v1/evaluations
         POST /api/v1/experiments
         POST /api/v1/runs/external
         POST /api/v1/sweeps
         POST /api/v1/sweeps/preview
+        POST /eval-sets
+        POST /evaluations/new
         POST /runs/new
         POST /runs/new/changes
         POST /runs/new/check
         POST /runs/new/import
         POST /runs/new/package
         POST /runs/new/package/{name}
+        POST /playground
         POST /runs/new/yaml
     """,
     (WRITE, CHECKPOINT): """
@@ -153,9 +166,33 @@ TABLE: dict[Right, str] = {
         GET /adapters/{slug}/delete
         POST /adapters/{slug}/delete
     """,
+    (READ, EVALUATION): """
+        GET /api/v1/evaluations/{evaluation_id}
+        GET /evaluations/{slug}
+        GET /evaluations/{slug}/episodes.csv
+    """,
+    (WRITE, EVALUATION): """
+        POST /api/v1/evaluations/{evaluation_id}/resume
+        POST /api/v1/evaluations/{evaluation_id}/stop
+        POST /evaluations/{slug}/resume
+        POST /evaluations/{slug}/stop
+    """,
     (READ, SWEEP): """
         GET /api/v1/sweeps/{sweep_id}
         GET /sweeps/{slug}
+    """,
+    (READ, EPISODE): """
+        GET /playground/{slug}
+        GET /playground/{slug}/export.{kind}
+        GET /playground/{slug}/messages
+        GET /playground/{slug}/pictures/{lane}/{turn}.png
+    """,
+    (WRITE, EPISODE): """
+        GET /playground/{slug}/share
+        POST /playground/{slug}/fork
+        POST /playground/{slug}/share
+        POST /playground/{slug}/shares/{share}/revoke
+        POST /playground/{slug}/turns
     """,
     (WRITE, SWEEP): """
         GET /sweeps/{slug}/stop

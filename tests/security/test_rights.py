@@ -34,9 +34,11 @@ MISSING = Things(
     "run-nothing1",
     "code-nothing1",
     "swp-nothing1",
+    "evl-nothing1",
     checkpoint="ckpt-nothing1",
     promotion="prm-nothing1",
     adapter="adp-nothing1",
+    episode="eps-nothing1",
 )
 # What lets a call do its work; without one it is refused for its body, behind the guard.
 BODIES: dict[Place, object] = {
@@ -70,9 +72,11 @@ KINDS = {
     "run": "runs",
     "code": "code",
     "sweep": "sweeps",
+    "evaluation": "evaluations",
     "checkpoint": "checkpoints",
     "promotion": "promotions",
     "adapter": "adapters",
+    "episode": "episodes",
 }
 
 
@@ -209,7 +213,8 @@ async def _call(
 
 
 def _filled(path: str, world: World, things: Things) -> str:
-    kind = next((kind for kind, plural in KINDS.items() if f"/{plural}/" in path), "")
+    place = path.replace("/playground/", "/episodes/")
+    kind = next((kind for kind, plural in KINDS.items() if f"/{plural}/" in place), "")
     values = {
         "slug": getattr(things, kind) if kind else "nothing",
         "project_id": things.project,
@@ -217,9 +222,13 @@ def _filled(path: str, world: World, things: Things) -> str:
         "run_id": things.run,
         "code_id": things.code,
         "sweep_id": things.sweep,
+        "evaluation_id": things.evaluation,
         "checkpoint_id": things.checkpoint,
         "promotion_id": things.promotion,
         "adapter_id": things.adapter,
+        "episode_id": things.episode,
+        "lane": "1",
+        "turn": "1",
         "user_id": world.bystander,
         "kind": "csv",
         "name": "bystander",

@@ -11,6 +11,7 @@ from app.models import Project, Role, RunStatus, User
 from app.projects import service as projects
 from app.runs import service as runs
 from app.users import service as users
+from tests.evaluations.factories import add_evaluation
 from tests.factories import (
     ADA,
     make_experiment,
@@ -19,6 +20,7 @@ from tests.factories import (
     make_run,
     make_upload,
 )
+from tests.playground.factories import add_episode, said
 from tests.sweeps.factories import make_sweep
 from tests.web.seed import sign_in
 
@@ -32,9 +34,11 @@ class Things:
     run: str
     code: str
     sweep: str
+    evaluation: str
     checkpoint: str
     promotion: str
     adapter: str
+    episode: str
 
 
 @dataclass(slots=True)
@@ -97,6 +101,7 @@ async def _things(session: WriteSession, project: Project) -> Things:
     await runs.finish_external(session, run, RunStatus.SUCCEEDED, actor=ADA)
     code = await make_upload(session, project)
     sweep = await make_sweep(session, experiment=experiment, runs=1)
+    evaluation = await add_evaluation(session, project, "a")
     promotion = await make_promotion(session, queued)
     return Things(
         project.slug,
@@ -104,9 +109,11 @@ async def _things(session: WriteSession, project: Project) -> Things:
         run.slug,
         code.slug,
         sweep.slug,
+        evaluation.slug,
         checkpoint=promotion.adapter.checkpoint.slug,
         promotion=promotion.slug,
         adapter=promotion.adapter.slug,
+        episode=(await add_episode(session, project.id, said("right"))).slug,
     )
 
 
