@@ -42,6 +42,16 @@ PAGES = {
     "sweep-new": "/experiments/{experiment}/sweeps/new",
     "sweep": "/sweeps/{sweep}",
     "sweep-stop": "/sweeps/{sweep}/stop",
+    "playground": "/playground",
+    "playground-again": "/playground?from={episode}",
+    "episode": "/playground/{episode}",
+    "episode-start": "/playground/{episode}?turn=0",
+    "episode-messages": "/playground/{episode}/messages?lane=1&turn=3",
+    "episode-share": "/playground/{episode}/share",
+    "evaluations": "/evaluations",
+    "evaluation": "/evaluations/{evaluation}",
+    "evaluation-new": "/evaluations/new?model=maze-base",
+    "eval-sets": "/eval-sets",
     "versions": "/experiments/{experiment}/versions",
     "version": "/experiments/{experiment}/versions/2",
     "versions-diff": "/experiments/{experiment}/diff?from=1&to=2",
@@ -58,7 +68,10 @@ EMPTY_PAGES = {
     "start": "/",
     "runs": "/runs",
     "experiments": "/experiments",
+    "evaluations": "/evaluations",
+    "evaluation-new": "/evaluations/new",
     "clusters": "/clusters",
+    "playground": "/playground",
 }
 _PAINTED = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
@@ -72,6 +85,8 @@ def path_of(name: str, site: Site) -> str:
         queued=seeded.queued,
         experiment=site.experiment,
         sweep=site.sweep,
+        episode=site.episode,
+        evaluation=site.evaluation,
     )
 
 

@@ -8,13 +8,17 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.clock import utcnow
 from app.db import Database
 from app.episodes.api import get_models
-from app.ids import new_slug
 from app.maze.eval_sets import EASY_0_63_T15
-from app.models import Endpoint, EndpointKind, EndpointStatus
-from tests.evaluations.factories import RIGHT, STOP, make_evaluation, make_loop, small_set
+from tests.evaluations.factories import (
+    RIGHT,
+    STOP,
+    add_endpoint,
+    make_evaluation,
+    make_loop,
+    small_set,
+)
 from tests.fakes.models import ScriptedModel, ScriptedModels
 from tests.queries import QueryCounter
 from tests.web.html import Element, parse
@@ -42,22 +46,9 @@ async def play(database: Database, models: ScriptedModels) -> None:
         pass
 
 
-async def add_endpoint(database: Database) -> None:
-    now = utcnow()
+async def register(database: Database) -> None:
     async with database.write() as session:
-        session.add(
-            Endpoint(
-                slug="fake",
-                name=f"Fake {new_slug('x')}",
-                kind=EndpointKind.OPENAI,
-                base_url="http://127.0.0.1:1/v1",
-                status=EndpointStatus.READY,
-                status_since=now,
-                models=[{"id": "a", "parent": None}, {"id": "b", "parent": "a"}],
-                created_by="ada",
-                created_at=now,
-            )
-        )
+        await add_endpoint(session, "a", "b")
 
 
 async def look(client: httpx.AsyncClient, path: str, status: int = 200) -> Element:
@@ -85,7 +76,7 @@ async def test_an_empty_list_says_what_an_evaluation_is(
 async def test_the_form_makes_an_evaluation_once(
     client: httpx.AsyncClient, models: ScriptedModels, page_database: Database
 ) -> None:
-    await add_endpoint(page_database)
+    await register(page_database)
     page = await look(client, "/evaluations/new?model=b&set=easy-0-63-t18")
     boxes = {box.attributes["value"]: "checked" in box.attributes for box in page.all("checkbox")}
     assert boxes == {"fake a": False, "fake b": True}
@@ -122,7 +113,7 @@ async def test_a_refused_form_keeps_what_was_typed(
     form: dict[str, str],
     words: str,
 ) -> None:
-    await add_endpoint(page_database)
+    await register(page_database)
     answer = await client.post("/evaluations/new", data={"name": "my name"} | form)
     assert answer.status_code == 422
     page = parse(answer.text)
@@ -141,9 +132,9 @@ async def test_results_say_rates_with_their_intervals_and_who_solves_what(
     assert found[0][:3] == ["A a Fake", "0/3 · 0.0 % [0–56]", "0/3 · 0.0 %"]
     assert found[1][4] == "B solves as many of 3 mazes as A (0 gained, 0 lost); McNemar p = 1.00"
     assert found[1][4] in page.one("main").text
-    ends = rows(page, "How episodes ended")
+    ends = rows(page, "Episodes by end")
     assert ["Stopped beside the target", "3", "0"] in ends
-    turns = rows(page, "Turns an episode took")
+    turns = rows(page, "Episodes by turns")
     assert turns[0] == ["1", "3", "0"]
     assert turns[2] == ["3", "0", "3"]
     (cell,) = [
