@@ -55,6 +55,14 @@ PAGES = {
     "versions": "/experiments/{experiment}/versions",
     "version": "/experiments/{experiment}/versions/2",
     "versions-diff": "/experiments/{experiment}/diff?from=1&to=2",
+    "checkpoints": "/runs/{succeeded}/checkpoints",
+    "checkpoints-none": "/runs/{queued}/checkpoints",
+    "promote": "/checkpoints/{promoted.checkpoint}/promote",
+    "promotion": "/promotions/{promoted.promotion}",
+    "promotion-failed": "/promotions/{promoted.failed}",
+    "adapters": "/adapters",
+    "adapter": "/adapters/{promoted.adapter}",
+    "adapter-delete": "/adapters/{promoted.adapter}/delete",
     "clusters": "/clusters",
     "settings": "/settings",
     "audit": "/settings/audit",
@@ -70,6 +78,7 @@ EMPTY_PAGES = {
     "experiments": "/experiments",
     "evaluations": "/evaluations",
     "evaluation-new": "/evaluations/new",
+    "adapters": "/adapters",
     "clusters": "/clusters",
     "playground": "/playground",
 }
@@ -87,6 +96,7 @@ def path_of(name: str, site: Site) -> str:
         sweep=site.sweep,
         episode=site.episode,
         evaluation=site.evaluation,
+        promoted=site.promoted,
     )
 
 

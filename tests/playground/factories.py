@@ -10,13 +10,16 @@ from app.episodes.engine import Answer, Lane, Task
 from app.episodes.seats import Seat
 from app.episodes.service import EpisodeSpec, LaneSpec
 from app.episodes.states import EpisodeOrigin
-from app.llm.chat import ModelError, Sampling
+from app.llm.chat import ModelError, ModelErrorKind, Sampling
 from app.maze.parse import Dialect
 from app.models import Episode
 from tests.factories import ADA
 from tests.fakes.models import ScriptedModels
 
 TASK = Task(env_id="maze_2d/easy", seed=3, max_turns=15, dialect=Dialect.KEYWORD)
+FAILURE = ModelError(
+    ModelErrorKind.SERVER_ERROR, "The server answered with status 500: <h1>Internal</h1>"
+)
 BASE = Seat(endpoint="fake", endpoint_name="On this machine", model="maze-base")
 
 
