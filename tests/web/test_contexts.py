@@ -18,6 +18,7 @@ from app.code import contexts as code
 from app.editor import contexts as editor
 from app.experiments import contexts as experiments
 from app.outgoing import contexts as outgoing
+from app.playground import contexts as playground
 from app.projects import contexts as projects
 from app.runs import contexts as runs
 from app.secrets import contexts as secrets
@@ -47,6 +48,7 @@ FEATURES: tuple[ModuleType, ...] = (
     editor,
     experiments,
     outgoing,
+    playground,
     projects,
     runs,
     secrets,
