@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app.commands import (
+    adapter,
     audit,
     cluster,
     code,
@@ -40,6 +41,7 @@ app.add_typer(user.app, name="user")
 app.add_typer(project.app, name="project")
 app.add_typer(experiment.app, name="experiment")
 app.add_typer(run.app, name="run")
+app.add_typer(adapter.app, name="adapter")
 app.add_typer(sweep.app, name="sweep")
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(secret.app, name="secret")

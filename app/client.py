@@ -19,6 +19,7 @@ import httpx
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from app import __version__
+from app.client_adapters import AdapterCalls
 from app.client_clusters import ClusterCalls
 from app.client_errors import error_of
 from app.client_experiments import ExperimentCalls
@@ -38,7 +39,7 @@ _PATIENCE = 10
 _ASKED, _LONGEST_PAUSE = 7, 8.0
 
 
-class Client(ExperimentCalls, ClusterCalls):
+class Client(ExperimentCalls, ClusterCalls, AdapterCalls):
     """Each call raises a `SkydeckError`: of the answer's kind, or `Unavailable` without one.
 
     So does a `url` that is no address. `renew` is called once for a new token when the present one

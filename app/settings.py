@@ -68,6 +68,14 @@ class Settings(BaseSettings):
             "it is a team's (PostgreSQL and a second enabled user)"
         ),
     ] = "auto"
+    embedded_endpoint: Annotated[
+        Literal["auto", "on", "off"],
+        BeforeValidator(lambda given: _SWITCHES.get(str(given).lower(), given)),
+        Field(
+            description="Whether `skydeck up` serves the maze model and its adapters on this "
+            "machine; `auto`: where it starts the cluster that trains them"
+        ),
+    ] = "auto"
     embedded_cpus: Annotated[
         int, Field(ge=1, le=64, description="CPUs of the embedded cluster")
     ] = 2
@@ -133,6 +141,10 @@ class Settings(BaseSettings):
         """Whether the database is one that a team shares."""
         return self.url.startswith("postgresql")
 
+    def has_embedded_endpoint(self, *, has_cluster: bool) -> bool:
+        """Whether `skydeck up` serves the maze model. `has_cluster`: it starts a cluster too."""
+        return self.embedded_endpoint == "on" or (self.embedded_endpoint == "auto" and has_cluster)
+
     @property
     def secret_keys(self) -> Path:
         """The file of the keys that secrets are encrypted with; see `app/secrets/crypto.py`."""
@@ -142,6 +154,11 @@ class Settings(BaseSettings):
     def runs_dir(self) -> Path:
         """Folder of the embedded cluster's runs; one folder a run, named by its slug."""
         return self.home / "runs"
+
+    @cached_property
+    def adapters_dir(self) -> Path:
+        """Folder of the adapters that the embedded endpoint serves; one folder an adapter."""
+        return self.home / "adapters"
 
 
 _DRIVERS = {

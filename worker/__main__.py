@@ -7,8 +7,10 @@ import sys
 from datetime import timedelta
 from typing import Any
 
+from app.adapters import destinations
 from app.clusters.service import ensure_embedded
 from app.db import Database
+from app.episodes.endpoint_models import EndpointModels
 from app.errors import StartError
 from app.observability.logging import configure as configure_logging
 from app.observability.logging import log_crashes
@@ -18,15 +20,19 @@ from app.schema import require_current
 from app.secrets.startup import require_keys
 from app.secrets.vault import attach
 from app.settings import Settings, load_settings
+from app.storage.local_adapters import LocalAdapterStore
 from worker.cleanup import keep_clean
 from worker.presence import stay_present
 from worker.reconciler import Loop, Reconciler
 from worker.reconcilers.attempts import AttemptsReconciler
+from worker.reconcilers.checkpoints import CheckpointsReconciler
 from worker.reconcilers.checks import ChecksReconciler
 from worker.reconcilers.clusters import ClustersReconciler
+from worker.reconcilers.evaluations import EvaluationsReconciler
 from worker.reconcilers.gateways import Gateways, OpenGateways
 from worker.reconcilers.job_code import Packages
 from worker.reconcilers.logs import LogsReconciler
+from worker.reconcilers.promotions import Place, PromotionsReconciler
 
 log = logging.getLogger("worker")
 
@@ -82,11 +88,25 @@ def loops(
             gateways, Packages(database, settings.home), runs_dir=settings.runs_dir, poll=poll
         ),
         LogsReconciler(gateways, home=settings.home, runs_dir=settings.runs_dir, poll=poll),
+        CheckpointsReconciler(runs_dir=settings.runs_dir),
+        PromotionsReconciler(database, _places(settings), runs_dir=settings.runs_dir),
+        EvaluationsReconciler(database, EndpointModels(database, settings)),
     ]
     return [
-        Loop(database, reconciler, lease_seconds=settings.lease_seconds)
+        Loop(
+            database,
+            reconciler,
+            lease_seconds=settings.lease_seconds,
+            concurrency=reconciler.concurrency,
+        )
         for reconciler in reconcilers
     ]
+
+
+def _places(settings: Settings) -> dict[str, Place]:
+    """The destinations that this worker can reach, with what stores files there."""
+    embedded = destinations.get(destinations.EMBEDDED)
+    return {embedded.name: Place(embedded, LocalAdapterStore(settings.adapters_dir))}
 
 
 if __name__ == "__main__":

@@ -5,12 +5,15 @@ from typing import Any
 from fastapi import Depends, FastAPI
 
 from app.access.limits import RequestLimit
+from app.adapters import api as adapters
 from app.api import errors, health
 from app.api.plain_text import PlainAddresses
 from app.api.schemas import ProblemAnswer
 from app.audit import api as audit
+from app.checkpoints import api as checkpoints
 from app.clusters import api as clusters
 from app.code import api as code
+from app.episodes import api as episodes
 from app.evaluations import api as evaluations
 from app.experiments import api as experiments
 from app.logs import api as logs
@@ -37,6 +40,9 @@ FEATURES = (
     metrics,
     logs,
     evaluations,
+    episodes,
+    checkpoints,
+    adapters,
     clusters,
     secrets,
     users,

@@ -19,6 +19,7 @@ _AUDIT_COLUMNS = ("WHEN (UTC)", "WHO", "FROM", "ACTION", "OUTCOME", "OBJECT")
 _PROJECT_COLUMNS = ("ID", "MEMBERS", "RUNS", "CREATED (UTC)", "NAME")
 _MEMBER_COLUMNS = ("NAME", "ROLE", "SINCE (UTC)")
 _EXPERIMENT_COLUMNS = ("ID", "VERSION", "RECIPE", "PROJECT", "CREATED (UTC)", "NAME")
+_ADAPTER_COLUMNS = ("ID", "STATUS", "RUN", "STEP", "SOLVE RATE", "MADE", "MODEL")
 _SWEEP_COLUMNS = ("ID", "KIND", "RUNS", "EXPERIMENT", "CREATED (UTC)", "NAME")
 _CLUSTER_COLUMNS = ("ID", "KIND", "STATUS", "ADDRESS", "NAME")
 _SECRET_COLUMNS = ("NAME", "SET BY", "CHANGED (UTC)", "LAST USED (UTC)", "CONFIGS")
@@ -71,6 +72,29 @@ def change_line(change: dict[str, Any]) -> str:
     before = "(not set)" if change["is_new"] else json.dumps(change["before"])
     after = "(not set)" if change["is_gone"] else json.dumps(change["after"])
     return f"{change['key']}: {before} → {after}"
+
+
+def adapters_table(adapters: Sequence[dict[str, Any]]) -> str:
+    """One line an adapter under a line of titles."""
+    rows = [
+        (
+            each["id"],
+            each["status"],
+            each["run_id"],
+            str(each["step"]),
+            _rate(each["evaluation"]),
+            _time(each["created_at"]),
+            each["model"],
+        )
+        for each in adapters
+    ]
+    return _table([_ADAPTER_COLUMNS, *rows])
+
+
+def _rate(evaluation: dict[str, Any] | None) -> str:
+    if evaluation is None:
+        return "-"
+    return f"{evaluation['solved']}/{evaluation['n']} {evaluation['solve_rate']:.1%}"
 
 
 def sweeps_table(sweeps: Sequence[dict[str, Any]]) -> str:

@@ -119,3 +119,24 @@ async def list_solve_counts(
             rows.pop()
         rows.append(count)
     return found
+
+
+class EvaluationCount(NamedTuple):
+    """What one evaluation of one attempt counted: solved, and rewarded at all."""
+
+    step: int
+    attempt: int
+    solved: int
+    passed: int
+    n: int
+
+
+async def list_evaluation_counts(session: AsyncSession, run_id: UUID) -> list[EvaluationCount]:
+    """All evaluations of a run, by attempt and step, those that a newer attempt hides included."""
+    table = TrainingEvaluation
+    query = (
+        select(table.step, table.attempt_number, table.solved_count, table.passed_count, table.n)
+        .where(table.run_id == run_id)
+        .order_by(table.attempt_number, table.step)
+    )
+    return [EvaluationCount(*row) for row in await session.execute(query)]

@@ -15,7 +15,7 @@ from app.errors import Invalid, Problem
 from app.metrics import repository
 from app.metrics.charts import HERO_KEY
 from app.metrics.ingest import MetricPoint, columns_of, ingest
-from app.metrics.repository import SolveCount
+from app.metrics.repository import EvaluationCount, SolveCount
 from app.metrics.series import (
     MIN_DOWNSAMPLED_POINTS,
     Columns,
@@ -26,6 +26,7 @@ from app.metrics.summaries import SeriesSummary
 from app.models import MetricChunk, MetricSeries, Run, TrainingEvaluation
 
 __all__ = [
+    "EvaluationCount",
     "LoadedSeries",
     "MetricPoint",
     "SeriesView",
@@ -94,6 +95,11 @@ async def list_solve_counts(
 ) -> dict[UUID, list[SolveCount]]:
     """The evaluations by run id, by step, in one query and without their items."""
     return await repository.list_solve_counts(session, [run.id for run in runs])
+
+
+async def list_evaluation_counts(session: AsyncSession, run: Run) -> list[EvaluationCount]:
+    """All evaluations of a run, by attempt and step, those that a newer attempt hides included."""
+    return await repository.list_evaluation_counts(session, run.id)
 
 
 async def list_cursors(session: AsyncSession, run: Run) -> dict[str, str]:

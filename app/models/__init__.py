@@ -1,6 +1,15 @@
 """One file an entity; importing this package registers every table."""
 
 from app.models.base import Base
+from app.models.checkpoint import (
+    Adapter,
+    AdapterStatus,
+    Checkpoint,
+    CheckpointKind,
+    CheckpointWatch,
+    Promotion,
+    PromotionStatus,
+)
 from app.models.cluster import (
     CheckStatus,
     Cluster,
@@ -11,6 +20,14 @@ from app.models.cluster import (
     Worker,
 )
 from app.models.code import CodeChunk, CodeUpload
+from app.models.endpoint import Endpoint, EndpointKind, EndpointStatus
+from app.models.episode import Episode, EpisodeLane, EpisodeTurn, TrainingRollouts
+from app.models.evaluation import (
+    CustomEvalSet,
+    Evaluation,
+    EvaluationItem,
+    EvaluationStatus,
+)
 from app.models.log import LogChunk, LogStream
 from app.models.metric import MetricChunk, MetricSeries, TrainingEvaluation
 from app.models.project import Config, ConfigValue, Experiment, Project, ProjectMember, Role
@@ -37,6 +54,8 @@ from app.models.user import (
 )
 
 __all__ = [
+    "Adapter",
+    "AdapterStatus",
     "AllowedHost",
     "ApiToken",
     "Attempt",
@@ -45,6 +64,9 @@ __all__ = [
     "AuditOutcome",
     "Base",
     "CheckStatus",
+    "Checkpoint",
+    "CheckpointKind",
+    "CheckpointWatch",
     "Cluster",
     "ClusterCheck",
     "ClusterKind",
@@ -54,7 +76,17 @@ __all__ = [
     "Config",
     "ConfigValue",
     "CredentialKind",
+    "CustomEvalSet",
     "DesiredStatus",
+    "Endpoint",
+    "EndpointKind",
+    "EndpointStatus",
+    "Episode",
+    "EpisodeLane",
+    "EpisodeTurn",
+    "Evaluation",
+    "EvaluationItem",
+    "EvaluationStatus",
     "Event",
     "Experiment",
     "IdempotencyKey",
@@ -66,6 +98,8 @@ __all__ = [
     "MetricSeries",
     "Project",
     "ProjectMember",
+    "Promotion",
+    "PromotionStatus",
     "Role",
     "Run",
     "RunOrigin",
@@ -77,6 +111,7 @@ __all__ = [
     "Sweep",
     "SweepKind",
     "TrainingEvaluation",
+    "TrainingRollouts",
     "User",
     "UserSession",
     "Worker",

@@ -46,7 +46,13 @@ _STEPS_KEY = "trainer.max_training_steps"
 STAND_IN_KEY = "eval/all/pass_at_1"
 _STAND_INS = (HERO_KEY, STAND_IN_KEY, "reward/avg_raw_reward")
 _UNITS = {"share": "", "seconds": "s"}
-_TABS = (("Charts", ""), ("Log", "/log"), ("Config", "/config"), ("Timeline", "/timeline"))
+_TABS = (
+    ("Charts", ""),
+    ("Log", "/log"),
+    ("Checkpoints", "/checkpoints"),
+    ("Config", "/config"),
+    ("Timeline", "/timeline"),
+)
 _FAILED = (RunStatus.FAILED, RunStatus.LOST)
 _STATUS_EVENTS = ("status", "attempt_status")
 _EVENT_TITLES = {

@@ -3,17 +3,21 @@
 from fastapi import Depends, FastAPI
 
 from app.access.limits import RequestLimit
+from app.adapters import routes as adapters
 from app.audit import routes as audit
+from app.checkpoints import routes as checkpoints
 from app.clusters import action_routes as cluster_actions
 from app.clusters import form_routes as cluster_forms
 from app.clusters import routes as clusters
 from app.code import routes as code
 from app.editor import import_routes
 from app.editor import routes as editor
+from app.evaluations import routes as evaluations
 from app.experiments import form_routes as experiment_forms
 from app.experiments import routes as experiments
 from app.experiments import tab_routes as experiment_tabs
 from app.outgoing import routes as outgoing
+from app.playground import routes as playground
 from app.projects import routes as projects
 from app.runs import action_routes, routes, stream_routes, tab_routes
 from app.secrets import routes as secrets
@@ -43,6 +47,8 @@ ROUTERS = (
     action_routes.router,
     tab_routes.router,
     stream_routes.router,
+    checkpoints.router,
+    adapters.router,
     projects.router,
     experiments.router,
     experiment_tabs.router,
@@ -50,6 +56,8 @@ ROUTERS = (
     sweeps.router,
     # Before the clusters' own pages: `/clusters/new` is no cluster's slug.
     cluster_actions.router,
+    evaluations.router,
+    playground.router,
     clusters.router,
     cluster_forms.router,
     code.router,

@@ -29,10 +29,16 @@ _KEYS = (
     (("/",), "Search"),
     (("g", "r"), "Go to runs"),
     (("g", "e"), "Go to experiments"),
+    (("g", "p"), "Go to the playground"),
+    (("g", "a"), "Go to adapters"),
     (("g", "v"), "Go to clusters"),
     (("n",), "New run"),
     (("f",), "Follow the log"),
     (("j", "k"), "Next and previous row"),
+    (("space",), "Play and pause an episode"),
+    (("[", "]"), "Previous and next turn"),
+    (("←", "↑", "↓", "→"), "Move in the maze"),
+    (("s",), "Stop in the maze"),
     (("?",), "This help"),
     (("esc",), "Close"),
 )
@@ -58,6 +64,9 @@ class NavItem:
 _NAV = (
     NavItem("Runs", "/runs", "runs", "g r", is_of_project=True),
     NavItem("Experiments", "/experiments", "experiments", "g e", is_of_project=True),
+    NavItem("Playground", "/playground", "playground", "g p", is_of_project=True),
+    NavItem("Evaluations", "/evaluations", "evaluations", "", is_of_project=True),
+    NavItem("Adapters & endpoints", "/adapters", "adapters", "g a", is_of_project=True),
     NavItem("Clusters", "/clusters", "clusters", "g v"),
     NavItem("Settings", "/settings", "settings", ""),
 )

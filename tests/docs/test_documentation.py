@@ -2,7 +2,8 @@
 
 import re
 
-from app.models import AttemptStatus, ClusterStatus, RunStatus
+from app.adapters.faults import PromotionFault
+from app.models import AdapterStatus, AttemptStatus, ClusterStatus, PromotionStatus, RunStatus
 from app.recipes import service as recipes
 from app.settings import PREFIX, ROOT, Settings
 
@@ -30,6 +31,12 @@ def test_each_status_is_explained() -> None:
     text = page("docs/statuses.md")
     for status in (*RunStatus, *AttemptStatus, *ClusterStatus):
         assert f"`{status}`" in text
+
+
+def test_each_state_of_an_adapter_and_each_failure_is_explained() -> None:
+    text = page("docs/adapters.md")
+    for name in (*AdapterStatus, *PromotionStatus, *PromotionFault):
+        assert f"`{name}`" in text
 
 
 def test_the_make_targets_of_the_guide_exist() -> None:

@@ -13,7 +13,10 @@ ACCOUNT, READ, WRITE = Permission.ACCOUNT, Permission.READ, Permission.WRITE
 MANAGE, ADMINISTER = Permission.MANAGE, Permission.ADMINISTER
 PROJECT, EXPERIMENT, RUN = ObjectKind.PROJECT, ObjectKind.EXPERIMENT, ObjectKind.RUN
 SWEEP = ObjectKind.SWEEP
+EVALUATION = ObjectKind.EVALUATION
 CODE = ObjectKind.CODE
+EPISODE = ObjectKind.EPISODE
+CHECKPOINT, PROMOTION, ADAPTER = ObjectKind.CHECKPOINT, ObjectKind.PROMOTION, ObjectKind.ADAPTER
 
 PUBLIC = """
 GET /api/v1/openapi.json
@@ -22,6 +25,7 @@ GET /join
 GET /readyz
 GET /reset
 GET /shared/{secret}
+GET /shared/{secret}/pictures/{lane}/{turn}.png
 GET /shared/{secret}/points
 GET /sign-in
 MOUNT /static
@@ -52,14 +56,16 @@ TABLE: dict[Right, str] = {
         GET /
         GET /api/v1/clusters
         GET /api/v1/clusters/{cluster_id}
-        GET /api/v1/eval-sets
         GET /api/v1/experiments
         GET /api/v1/projects
         GET /api/v1/recipes
         GET /api/v1/recipes/{name}
         GET /clusters
         GET /clusters/{slug}
+        GET /eval-sets
+        GET /evaluations
         GET /experiments
+        GET /playground
         GET /projects
         GET /runs
         POST /api/v1/configs/diff
@@ -84,6 +90,8 @@ TABLE: dict[Right, str] = {
         GET /api/v1/code/{code_id}
     """,
     (READ, PROJECT): """
+        GET /api/v1/eval-sets
+        GET /api/v1/evaluations
         GET /api/v1/code
         GET /api/v1/projects/{project_id}
         GET /api/v1/projects/{project_id}/members
@@ -100,8 +108,12 @@ TABLE: dict[Right, str] = {
         GET /api/v1/runs/{run_id}/metrics
         GET /api/v1/series
         GET /runs/{slug}
+        GET /adapters
+        GET /api/v1/adapters
+        GET /api/v1/runs/{run_id}/checkpoints
         GET /runs/{slug}/chart
         GET /runs/{slug}/charts
+        GET /runs/{slug}/checkpoints
         GET /runs/{slug}/config
         GET /runs/{slug}/log
         GET /runs/{slug}/log.txt
@@ -114,27 +126,75 @@ TABLE: dict[Right, str] = {
         GET /runs/{slug}/timeline
     """,
     (WRITE, None): """
+        GET /evaluations/new
         GET /runs/new
         GET /runs/new/changes
         GET /runs/new/import
         GET /runs/new/keys
         GET /runs/new/package
         GET /runs/new/yaml
+        POST /api/v1/eval-sets
+        POST /api/v1/evaluations
         POST /api/v1/experiments
         POST /api/v1/runs/external
         POST /api/v1/sweeps
         POST /api/v1/sweeps/preview
+        POST /eval-sets
+        POST /evaluations/new
         POST /runs/new
         POST /runs/new/changes
         POST /runs/new/check
         POST /runs/new/import
         POST /runs/new/package
         POST /runs/new/package/{name}
+        POST /playground
         POST /runs/new/yaml
+    """,
+    (WRITE, CHECKPOINT): """
+        GET /checkpoints/{slug}/promote
+        POST /api/v1/checkpoints/{checkpoint_id}/promote
+        POST /checkpoints/{slug}/promote
+    """,
+    (READ, PROMOTION): """
+        GET /api/v1/promotions/{promotion_id}
+        GET /promotions/{slug}
+    """,
+    (READ, ADAPTER): """
+        GET /adapters/{slug}
+        GET /api/v1/adapters/{adapter_id}
+    """,
+    (WRITE, ADAPTER): """
+        DELETE /api/v1/adapters/{adapter_id}
+        GET /adapters/{slug}/delete
+        POST /adapters/{slug}/delete
+    """,
+    (READ, EVALUATION): """
+        GET /api/v1/evaluations/{evaluation_id}
+        GET /evaluations/{slug}
+        GET /evaluations/{slug}/episodes.csv
+    """,
+    (WRITE, EVALUATION): """
+        POST /api/v1/evaluations/{evaluation_id}/resume
+        POST /api/v1/evaluations/{evaluation_id}/stop
+        POST /evaluations/{slug}/resume
+        POST /evaluations/{slug}/stop
     """,
     (READ, SWEEP): """
         GET /api/v1/sweeps/{sweep_id}
         GET /sweeps/{slug}
+    """,
+    (READ, EPISODE): """
+        GET /playground/{slug}
+        GET /playground/{slug}/export.{kind}
+        GET /playground/{slug}/messages
+        GET /playground/{slug}/pictures/{lane}/{turn}.png
+    """,
+    (WRITE, EPISODE): """
+        GET /playground/{slug}/share
+        POST /playground/{slug}/fork
+        POST /playground/{slug}/share
+        POST /playground/{slug}/shares/{share}/revoke
+        POST /playground/{slug}/turns
     """,
     (WRITE, SWEEP): """
         GET /sweeps/{slug}/stop

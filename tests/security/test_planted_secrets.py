@@ -41,7 +41,9 @@ from app.web.session_cookie import SESSION_COOKIE
 from tests.api.helpers import bearer, make_token
 from tests.code.zips import zip_of
 from tests.conftest import sqlite_copy
-from tests.factories import ADA, make_experiment
+from tests.evaluations.factories import add_played
+from tests.factories import ADA, make_experiment, make_promotion
+from tests.playground.factories import add_episode, said
 from tests.secrets.conftest import with_keys
 from tests.security.planted import ALL, PROJECT, SITE, columns, finds, printed
 from tests.sweeps.factories import make_sweep
@@ -198,6 +200,8 @@ async def _plant(database: Database, home: Path, captured: io.StringIO) -> Plant
     async with database.write() as session:
         run = await runs.get(session, slug)
         _, shared = await sharing.create(session, run, actor=ADA, days=1)
+        episode = await add_episode(session, run.project_id, said("right"))
+        _, watched = await sharing.create(session, episode, actor=ADA, days=1)
         stream = await logs.find_stream(session, run, 1)
         assert stream is not None
     stored = b"".join([part async for part in logs.iter_bytes(database, stream.id)])
@@ -210,6 +214,10 @@ async def _plant(database: Database, home: Path, captured: io.StringIO) -> Plant
         wish = Wish(name="far", address="http://ray.example:8265", credential="token")
         far = await registry.create(session, replace(wish, secret=ALL["S_PLAIN"]), actor=ADA)
         check = await registry.ask_check(session, far, actor=ADA)
+        home = await projects.get(session, "default")
+        evaluation = (await add_played(session, home, "a", "b")).slug
+        promotion = await make_promotion(session, run)
+        adapter, checkpoint = promotion.adapter.slug, promotion.adapter.checkpoint.slug
     return Planted(
         home=home,
         file=Path(str(database.engine.url.database)),
@@ -225,10 +233,16 @@ async def _plant(database: Database, home: Path, captured: io.StringIO) -> Plant
             "/clusters": {"slug": far.slug, "cluster_id": far.slug},
             "/checks": {"check_id": check.slug},
             "/code": {"code_id": code_id},
+            "/evaluations": {"slug": evaluation, "evaluation_id": evaluation},
             "/sweeps": {"slug": sweep.slug, "sweep_id": sweep.slug},
+            "/checkpoints": {"slug": checkpoint, "checkpoint_id": checkpoint},
+            "/promotions": {"slug": promotion.slug, "promotion_id": promotion.slug},
+            "/adapters": {"slug": adapter, "adapter_id": adapter},
             "/recipes": {"name": "embedded-maze-grpo"},
             "/settings": {"name": "S_PLAIN", "user_id": user_id},
             "/shared": {"secret": shared},
+            "/shared/{secret}/pictures": {"secret": watched, "lane": "1", "turn": "1"},
+            "/playground": {"slug": episode.slug, "lane": "1", "turn": "1"},
         },
         cookie=cookie,
         token=token,
@@ -314,7 +328,8 @@ def _addresses(path: str, urls: dict[str, dict[str, str]]) -> Iterator[str]:
             known = values
     if "/secrets/{name}" in path and path.startswith("/settings"):
         known = urls["/settings"]
-    for kind in ("csv", "jsonl") if "{kind}" in path else ("",):
+    files = ("json", "gif") if path.startswith("/playground") else ("csv", "jsonl")
+    for kind in files if "{kind}" in path else ("",):
         url = path.format(**{**known, "kind": kind}) if "{" in path else path
         slug = urls["/runs"]["slug"]
         url += QUERIES.get(path, "").format(slug=slug)

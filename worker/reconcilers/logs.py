@@ -14,6 +14,8 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.orm import selectinload
 
+from app.checkpoints import service as checkpoints
+from app.checkpoints.folders import EXPORTS
 from app.clusters import registry
 from app.clusters.registry import ClusterAccess
 from app.db import ReadSession, WriteSession
@@ -22,6 +24,7 @@ from app.metrics import service as metrics
 from app.models import Attempt, ClusterKind, LogStream, Run, TrainingEvaluation
 from app.ray.head_state import read_head_state
 from app.ray.logs import job_log_path, read_log_file
+from app.recipes.shell import with_run_id
 from app.secrets import service as secrets
 from app.secrets.masking import Masker
 from worker.reconciler import Reconciler
@@ -114,11 +117,18 @@ class LogsReconciler(Reconciler[Subject, Turn]):
         run = await session.get_one(
             Run, stream.run_id, options=[selectinload(Run.cluster), selectinload(Run.config)]
         )
-        patterns = run.config.values.get("job.metric_patterns") or ()
         remote = None
         if run.cluster is not None and run.cluster.kind is not ClusterKind.EMBEDDED:
             access = await registry.access(session, run.cluster)
             remote = Remote(access, attempt.submission_id)
+        values = run.config.values
+        exports = values.get("trainer.export_path") or str(self._runs_dir / run.slug / EXPORTS)
+        follower = Follower(
+            self._runs_dir / run.slug,
+            stream.parser,
+            patterns=values.get("job.metric_patterns") or (),
+            exports=with_run_id(str(exports), run.slug),
+        )
         return Subject(
             stream_id=stream.id,
             path=self._remote.path(attempt.submission_id)
@@ -126,7 +136,7 @@ class LogsReconciler(Reconciler[Subject, Turn]):
             else find_log(self._home, attempt.ray_session, attempt.submission_id),
             remote=remote,
             offset=stream.read_bytes,
-            follower=Follower(self._runs_dir / run.slug, stream.parser, patterns=patterns),
+            follower=follower,
             masker=await secrets.masker(session, [run.project_id]),
             ended_at=attempt.ended_at,
             has_run=attempt.started_at is not None,
@@ -204,6 +214,7 @@ async def _store(
 ) -> None:
     found = await _unknown(session, stream, turn.reading.evaluations)
     reading = replace(turn.reading, evaluations=found)
+    is_first = stream.parser is None
     await logs.append(session, stream, reading.data)
     stream.read_bytes += turn.read_bytes
     stream.parser, stream.updated_at = reading.state, now
@@ -216,6 +227,10 @@ async def _store(
         session.add(row)
     run = await session.get_one(Run, stream.run_id)
     reading.progress.put(run, now=now)
+    if is_first or reading.saved:
+        # A job may save without saying so: its folder is watched from its first line on.
+        number = stream.attempt_number
+        await checkpoints.note_log(session, run, number, reading.saved, now=now)
     for message in reading.troubles:
         await _say(session, stream, conditions.METRICS_INCOMPLETE, message, at=now)
 
