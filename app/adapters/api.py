@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from app.adapters import service
 from app.adapters.schemas import AdapterAnswer, PromoteBody, PromotionAnswer
@@ -23,9 +23,10 @@ from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
 from app.checkpoints import service as checkpoints
 from app.projects import service as projects
+from app.routing import Router
 from app.runs import service as runs
 
-router = APIRouter(tags=["adapters"], route_class=JsonRoute)
+router = Router(tags=["adapters"], route_class=JsonRoute)
 
 
 @router.post("/checkpoints/{checkpoint_id}/promote", status_code=201)

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import Form, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from app.access.permissions import Permission
@@ -14,6 +14,7 @@ from app.db import Database
 from app.errors import Conflict, Invalid
 from app.models import AdapterStatus, PromotionStatus
 from app.projects import service as projects
+from app.routing import Router
 from app.runs import service as runs
 from app.web.deps import (
     AdapterReader,
@@ -28,7 +29,7 @@ from app.web.htmx import HtmxRequest
 from app.web.paging import Cursor, pager
 from app.web.templating import fragment, page
 
-router = APIRouter()
+router = Router()
 PAGE_SIZE = 50
 _LONGEST_NAME = 300
 

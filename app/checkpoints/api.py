@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from app.api.deps import DEFAULT_LIMIT, Cursor, Limit, Reading, RunReader
 from app.api.json_bodies import JsonRoute
@@ -10,9 +10,10 @@ from app.api.schemas import Listing
 from app.checkpoints import service
 from app.checkpoints.schemas import CheckpointAnswer
 from app.models import CheckpointKind
+from app.routing import Router
 from app.runs import service as runs
 
-router = APIRouter(tags=["checkpoints"], route_class=JsonRoute)
+router = Router(tags=["checkpoints"], route_class=JsonRoute)
 
 
 @router.get("/runs/{run_id}/checkpoints")

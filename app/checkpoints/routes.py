@@ -1,19 +1,20 @@
 """The tab of a run that shows what it has saved."""
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import HTMLResponse
 
 from app.access.permissions import Permission
 from app.adapters import service as adapters
 from app.checkpoints import service, views
 from app.checkpoints.contexts import CheckpointsPage
+from app.routing import Router
 from app.runs.loading import load_head
 from app.web.deps import RunReader, Store
 from app.web.htmx import HtmxRequest
 from app.web.paging import Cursor, pager
 from app.web.templating import fragment, page
 
-router = APIRouter()
+router = Router()
 PAGE_SIZE = 60
 
 

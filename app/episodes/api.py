@@ -3,7 +3,7 @@
 import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 
 from app.access.limits import RequestLimit
 from app.api.deps import (
@@ -42,8 +42,9 @@ from app.episodes.states import EpisodeOrigin
 from app.episodes.turns import TurnRequest, take_turns
 from app.models import Episode
 from app.projects import service as projects
+from app.routing import Router
 
-router = APIRouter(tags=["episodes"], route_class=JsonRoute)
+router = Router(tags=["episodes"], route_class=JsonRoute)
 TURNS_A_MINUTE = 300
 """Of one caller: four lanes a request, so this paces nobody who looks at what is played."""
 _turns = [Depends(RequestLimit("turns", TURNS_A_MINUTE))]

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.api.deps import (
@@ -25,8 +25,9 @@ from app.evaluations import service, sets
 from app.evaluations.schemas import EvalSetAnswer, EvalSetBody, EvaluationAnswer, EvaluationBody
 from app.models import Evaluation
 from app.projects import service as projects
+from app.routing import Router
 
-router = APIRouter(tags=["evaluations"], route_class=JsonRoute)
+router = Router(tags=["evaluations"], route_class=JsonRoute)
 
 
 @router.get("/eval-sets")

@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -20,6 +20,7 @@ from app.maze.eval_sets import EvalSet
 from app.models import Project
 from app.playground.offered import model_groups
 from app.projects import service as projects
+from app.routing import Router
 from app.web.deps import EvaluationReader, EvaluationWriter, Reader, Store, Viewer, Writer
 from app.web.flash import flash
 from app.web.htmx import HtmxRequest
@@ -28,7 +29,7 @@ from app.web.paging import Cursor, pager
 from app.web.project_switch import with_project
 from app.web.templating import fragment, page
 
-router = APIRouter()
+router = Router()
 PAGE_SIZE = 50
 _Words = Annotated[str, Query(max_length=400)]
 

@@ -44,4 +44,5 @@ def mcnemar_exact(gained: int, lost: int) -> float:
     n = gained + lost
     tail = sum(comb(n, k) for k in range(min(gained, lost) + 1))
     # Whole numbers to the end: Python divides them without overflow, rounded once.
-    return min(1.0, 2 * tail / 2**n)
+    p_value: float = 2 * tail / 2**n
+    return min(1.0, p_value)

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from app.access.limits import RequestLimit
@@ -25,6 +25,7 @@ from app.playground.form import Draft
 from app.playground.moving_picture import moving_picture
 from app.playground.offered import model_groups
 from app.projects import service as projects
+from app.routing import Router
 from app.web.deps import Config, EpisodeReader, EpisodeWriter, Reader, Store, Viewer, Writer
 from app.web.filters import sentence
 from app.web.flash import flash
@@ -34,7 +35,7 @@ from app.web.once import form_digest, make_once
 from app.web.paging import Cursor, pager
 from app.web.templating import fragment, page
 
-router = APIRouter()
+router = Router()
 PAGE_SIZE = 24
 TURNS_A_MINUTE = 1_200
 """Of one person: at full speed four lanes may each take some turns a second."""

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import Form, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
@@ -15,6 +15,7 @@ from app.episodes import service as episodes
 from app.episodes.conversations import picture_of
 from app.errors import Invalid
 from app.metrics import service as metrics
+from app.routing import Router
 from app.runs import service as runs
 from app.sharing import service, views
 from app.sharing.contexts import SharePage
@@ -26,7 +27,7 @@ from app.web.htmx import Htmx, HtmxRequest
 from app.web.public_links import public_link
 from app.web.templating import fragment, page
 
-router = APIRouter()
+router = Router()
 POINTS = 1_000
 _KEYS_AT_ONCE = 50
 _HEADERS = {
