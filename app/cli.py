@@ -11,6 +11,7 @@ from app.commands import (
     audit,
     code,
     config,
+    evaluate,
     experiment,
     project,
     run,
@@ -68,6 +69,9 @@ def main() -> None:
         sys.exit(1)
     except Exception as error:
         _fail(masked(f"unexpected {type(error).__name__}: {error}"))
+
+
+app.command()(evaluate.evaluate)
 
 
 @app.command()

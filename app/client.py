@@ -21,6 +21,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 from app import __version__
 from app.client_adapters import AdapterCalls
 from app.client_errors import error_of
+from app.client_evaluations import EvaluationCalls
 from app.client_experiments import ExperimentCalls
 from app.errors import NotSignedIn, SkydeckError, Unavailable
 
@@ -38,7 +39,7 @@ _PATIENCE = 10
 _ASKED, _LONGEST_PAUSE = 7, 8.0
 
 
-class Client(ExperimentCalls, AdapterCalls):
+class Client(ExperimentCalls, AdapterCalls, EvaluationCalls):
     """Each call raises a `SkydeckError`: of the answer's kind, or `Unavailable` without one.
 
     So does a `url` that is no address. `renew` is called once for a new token when the present one
