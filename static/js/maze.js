@@ -5,6 +5,7 @@ const PARTIAL = { "HX-Request": "true", "HX-Request-Type": "partial" };
 const ARROWS = { ArrowLeft: "left", ArrowUp: "up", ArrowDown: "down", ArrowRight: "right" };
 const SETTLE_MS = 140;
 const MOST_WAITING_MOVES = 20;
+const LOOK_AGAIN_MS = 1500;
 const TOO_MANY = "429";
 const WAIT = "These were too many turns in a minute. What was played is kept; wait a moment and play on.";
 const LOST = "Skydeck did not answer. What was played is kept; look at the page anew or try again.";
@@ -23,6 +24,7 @@ let playing = false;
 let moving = false;
 let timer;
 let settling;
+let looking;
 
 // ---- Looking through what was played
 
@@ -34,7 +36,7 @@ function show(wanted) {
   showPlayer(at);
   remember(at);
   clearTimeout(settling);
-  settling = setTimeout(refresh, SETTLE_MS);
+  settling = setTimeout(() => refresh(), SETTLE_MS);
 }
 
 function showLane(lane, wanted) {
@@ -80,10 +82,11 @@ function remember(at) {
 
 // ---- Putting the server's stage in place
 
-async function refresh() {
+async function refresh(isNewest = false) {
   const at = turn();
+  const query = isNewest && at === last() ? "" : `?turn=${at}`;
   try {
-    const answer = await fetch(`${stage().dataset.url}?turn=${at}`, { headers: PARTIAL });
+    const answer = await fetch(stage().dataset.url + query, { headers: PARTIAL });
     if (answer.ok && at === turn() && !asking.size) put(await answer.text());
   } catch {
     // What is shown stays; the next look asks again.
@@ -143,6 +146,13 @@ function dress() {
     markAsking(lane);
     scrollToShown(lane);
   }
+  lookAgain();
+}
+
+/** An answer that another page waits for, or this one before it was loaded anew. */
+function lookAgain() {
+  clearTimeout(looking);
+  if (stage().querySelector("[data-answering]")) looking = setTimeout(() => (asking.size ? lookAgain() : refresh(true)), LOOK_AGAIN_MS);
 }
 
 function say(text) {
