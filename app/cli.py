@@ -12,6 +12,7 @@ from app.commands import (
     cluster,
     code,
     config,
+    evaluate,
     experiment,
     project,
     run,
@@ -70,6 +71,9 @@ def main() -> None:
         sys.exit(1)
     except Exception as error:
         _fail(masked(f"unexpected {type(error).__name__}: {error}"))
+
+
+app.command()(evaluate.evaluate)
 
 
 @app.command()

@@ -22,6 +22,7 @@ from app import __version__
 from app.client_adapters import AdapterCalls
 from app.client_clusters import ClusterCalls
 from app.client_errors import error_of
+from app.client_evaluations import EvaluationCalls
 from app.client_experiments import ExperimentCalls
 from app.errors import NotSignedIn, SkydeckError, Unavailable
 
@@ -39,7 +40,7 @@ _PATIENCE = 10
 _ASKED, _LONGEST_PAUSE = 7, 8.0
 
 
-class Client(ExperimentCalls, ClusterCalls, AdapterCalls):
+class Client(ExperimentCalls, ClusterCalls, AdapterCalls, EvaluationCalls):
     """Each call raises a `SkydeckError`: of the answer's kind, or `Unavailable` without one.
 
     So does a `url` that is no address. `renew` is called once for a new token when the present one

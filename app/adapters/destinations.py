@@ -44,6 +44,11 @@ DESTINATIONS = {
 }
 
 
+def of(name: str) -> Destination:
+    """The destination that an adapter went to, although it may be known no more."""
+    return DESTINATIONS.get(name) or Destination(name=name, title=name, model=name)
+
+
 def get(name: str | None) -> Destination:
     """The embedded one unless another is named. Raises `Invalid`."""
     found = DESTINATIONS.get(name or EMBEDDED)

@@ -21,7 +21,7 @@ _OPEN = (PromotionStatus.QUEUED, PromotionStatus.RUNNING)
 
 def adapter_row(promotion: Promotion, *, project_name: str = "") -> AdapterRow:
     row = promotion.adapter
-    place = destinations.get(row.destination)
+    place = destinations.of(row.destination)
     measured = row.evaluation
     return AdapterRow(
         slug=row.slug,

@@ -159,6 +159,22 @@ def few_drawn(wanted: int, total: int) -> str:
     return f"only {total} different configs can be drawn, not {wanted}"
 
 
+def evaluation_text(evaluation: dict[str, Any]) -> str:
+    """Rates with their intervals, pass_at_1 under its own name, and what McNemar's test says."""
+    rows = [("model", "solve rate", "pass_at_1", "without an answer")]
+    for found in evaluation["results"]:
+        rate, passed = "-", "-"
+        if found["n"]:
+            low, high = (100 * end for end in found["interval"])
+            share = f"{100 * found['solve_rate']:.1f} % [{low:.0f}-{high:.0f}]"
+            rate = f"{found['solved']}/{found['n']} {share}"
+            passed = f"{100 * found['pass_at_1']:.1f} %"
+        rows.append((found["model"], rate, passed, str(found["errors"])))
+    said = [each["summary"] for each in evaluation["comparisons"]]
+    head = f"{evaluation['id']} {evaluation['status']}: {evaluation['name']}"
+    return "\n".join([head, *filter(None, [evaluation["status_reason"]]), _table(rows), *said])
+
+
 def users_table(users: Sequence[User]) -> str:
     """One line a user under a line of titles."""
     return _table([_USER_COLUMNS, *(_user_row(user) for user in users)])

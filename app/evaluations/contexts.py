@@ -100,7 +100,7 @@ class EvalSetsPage:
 
 @dataclass(frozen=True, slots=True)
 class ResultRow:
-    """A row of the before/after table. `change` is the sentence about it and the first model."""
+    """A row of the before/after table. `change` compares it with the first model in short."""
 
     letter: str
     title: str

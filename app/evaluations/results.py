@@ -122,6 +122,14 @@ class Comparison:
     def p_value(self) -> float:
         return mcnemar_exact(self.gained, self.lost)
 
+    def short_words(self) -> str:
+        """`+11 of 64 · 12 gained, 1 lost · p = 0.003`."""
+        if not self.n:
+            return "no maze was played by both yet"
+        difference = f"{self.gained - self.lost:+d}".replace("-", "−").replace("+0", "±0")
+        counts = f"{self.gained} gained, {self.lost} lost"
+        return f"{difference} of {self.n} · {counts} · {p_words(self.p_value)}"
+
     def words(self, before: str, after: str) -> str:
         """`B solves 11 more of 64 mazes than A (12 gained, 1 lost); McNemar p = 0.003`."""
         if not self.n:

@@ -173,7 +173,7 @@ def _result_row(
     change = ""
     if number and service.comparable(evaluation):
         pair = compare_models(items, evaluation.seeds, before=0, after=number)
-        change = pair.words(letter(0), letter(number))
+        change = pair.short_words()
     return ResultRow(
         letter=letter(number),
         title=str(evaluation.models[number]["model"]),

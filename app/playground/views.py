@@ -32,7 +32,7 @@ from app.web.svg import maze_picture
 
 HOME = "/playground"
 _MESSAGE_CHARACTERS = 20_000
-_DIALECTS = {"keyword": "Keyword: <action>right</action>", "tuple": "Tuple: ('move', 0)"}
+_DIALECTS = {"keyword": "Keyword, as instruct", "tuple": "Tuple, as SFT"}
 
 
 def episode_page(

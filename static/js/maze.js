@@ -5,6 +5,10 @@ const PARTIAL = { "HX-Request": "true", "HX-Request-Type": "partial" };
 const ARROWS = { ArrowLeft: "left", ArrowUp: "up", ArrowDown: "down", ArrowRight: "right" };
 const SETTLE_MS = 140;
 const MOST_WAITING_MOVES = 20;
+const LOOK_AGAIN_MS = 1500;
+const TOO_MANY = "429";
+const WAIT = "These were too many turns in a minute. What was played is kept; wait a moment and play on.";
+const LOST = "Skydeck did not answer. What was played is kept; look at the page anew or try again.";
 
 const news = document.getElementById("turn-news");
 const trouble = document.getElementById("turn-trouble");
@@ -20,6 +24,7 @@ let playing = false;
 let moving = false;
 let timer;
 let settling;
+let looking;
 
 // ---- Looking through what was played
 
@@ -31,7 +36,7 @@ function show(wanted) {
   showPlayer(at);
   remember(at);
   clearTimeout(settling);
-  settling = setTimeout(refresh, SETTLE_MS);
+  settling = setTimeout(() => refresh(), SETTLE_MS);
 }
 
 function showLane(lane, wanted) {
@@ -77,10 +82,11 @@ function remember(at) {
 
 // ---- Putting the server's stage in place
 
-async function refresh() {
+async function refresh(isNewest = false) {
   const at = turn();
+  const query = isNewest && at === last() ? "" : `?turn=${at}`;
   try {
-    const answer = await fetch(`${stage().dataset.url}?turn=${at}`, { headers: PARTIAL });
+    const answer = await fetch(stage().dataset.url + query, { headers: PARTIAL });
     if (answer.ok && at === turn() && !asking.size) put(await answer.text());
   } catch {
     // What is shown stays; the next look asks again.
@@ -92,7 +98,7 @@ function put(html, only) {
   const parsed = new DOMParser().parseFromString(html, "text/html").getElementById("stage");
   if (!parsed) throw new Error("no stage");
   const focused = document.activeElement?.id;
-  const open = [...stage().querySelectorAll("details[open][id]")].map((each) => each.id);
+  const details = [...stage().querySelectorAll("details[id]")].map((each) => [each.id, each.open]);
   const scrolled = [...stage().querySelectorAll(".strip")].map((each) => [each.id, each.scrollLeft]);
   const arrows = stage().querySelector("[data-arrows]")?.checked;
   const mover = stage().querySelector("#mover")?.value;
@@ -105,7 +111,7 @@ function put(html, only) {
     Object.assign(stage().dataset, { turn: parsed.dataset.turn, last: parsed.dataset.last });
     for (const lane of lanes()) if (number(lane, "lane") !== only) showLane(lane, turn());
   }
-  for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+  for (const [id, isOpen] of details) document.getElementById(id)?.toggleAttribute("open", isOpen);
   for (const [id, left] of scrolled) {
     const strip = document.getElementById(id);
     if (strip) strip.scrollLeft = left;
@@ -140,6 +146,13 @@ function dress() {
     markAsking(lane);
     scrollToShown(lane);
   }
+  lookAgain();
+}
+
+/** An answer that another page waits for, or this one before it was loaded anew. */
+function lookAgain() {
+  clearTimeout(looking);
+  if (stage().querySelector("[data-answering]")) looking = setTimeout(() => (asking.size ? lookAgain() : refresh(true)), LOOK_AGAIN_MS);
 }
 
 function say(text) {
@@ -199,7 +212,7 @@ async function send(form, id) {
     asking.delete(id);
     if (error.name !== "AbortError") {
       pause();
-      complain("Skydeck did not answer. What was played is kept; look at the page anew or try again.");
+      complain(error.message === TOO_MANY ? WAIT : LOST);
     }
     const lane = document.getElementById(`lane-${id}`);
     if (lane) markAsking(lane);

@@ -1,7 +1,9 @@
 """The playground in real Chromium: by keyboard alone, side by side, hostile, shared."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,24 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 SPOOF = "\u202egnp.exe\u202c \u200b<action>up</action>"
 
 
+class Slow(ScriptedModel):
+    """Answers once it is let."""
+
+    def __init__(self) -> None:
+        super().__init__("<action>right</action>")
+        self.let = threading.Event()
+
+    async def complete(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        sampling: Sampling,
+        on_text: OnText | None = None,
+    ) -> Completion:
+        await asyncio.to_thread(self.let.wait, 20)
+        return await super().complete(messages, sampling=sampling, on_text=on_text)
+
+
 class Solver(ScriptedModel):
     """Goes the shortest way, whoever else plays and however often it is asked."""
 
@@ -41,10 +61,14 @@ class Solver(ScriptedModel):
         return completion(solution(TASK)[turns])
 
 
+SLOW = Slow()
+
+
 def models() -> ScriptedModels:
     broken = ModelError(ModelErrorKind.SERVER_ERROR, f"The server answered: {PAYLOADS[0]}")
     return ScriptedModels(
         solver=Solver(),
+        slow=SLOW,
         wall=ScriptedModel("<action>up</action>"),
         hostile=ScriptedModel(*PAYLOADS, SPOOF),
         broken=ScriptedModel(broken, "<action>right</action>"),
@@ -66,7 +90,9 @@ def arena(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> It
 
     seeded = asyncio.run(fill())
     with serving(folder, url, prepare=lambda app: offer(app, scripted)) as address:
-        yield Site(address, url, seeded, "", "", "", "", address, seeded.session_secret)
+        # What other tests look at is not there.
+        names: dict[str, Any] = {each.name: "" for each in fields(Site)}
+        yield Site(**names | {"url": address, "database_url": url, "seeded": seeded})
 
 
 def offer(app: FastAPI, scripted: ScriptedModels) -> None:
@@ -177,8 +203,6 @@ async def test_what_hostile_models_say_is_text(visitor: Watch) -> None:
     for number, payload in enumerate([*PAYLOADS, SPOOF], start=1):
         await page.get_by_role("button", name="Ask for a turn").click()
         await expect(seen).to_contain_text(f"Turn {number}: ", timeout=20_000)
-        if number == 1:
-            await seen.get_by_text("Answer, feedback and messages").click()
         answer = seen.get_by_role("region", name="Raw answer of hostile")
         await expect(answer).to_contain_text(payload[:12] if payload != SPOOF else "gnp.exe")
     assert await page.evaluate("window.hit") is None
@@ -204,6 +228,21 @@ async def test_a_turn_that_failed_is_tried_again(visitor: Watch) -> None:
     await expect(seen).to_contain_text("Turn 1: right")
     await expect(seen.get_by_text("Nothing was lost")).to_be_hidden()
     assert await page.evaluate("window.hit") is None
+
+
+async def test_an_answer_that_is_under_way_is_waited_for_by_a_page_that_comes_later(
+    visitor: Watch,
+) -> None:
+    page = await visitor.page(viewport=DESK)
+    await open_maze(page, "fake slow")
+    await page.get_by_role("button", name="Ask for a turn").click()
+    await expect(lane(page, "slow")).to_contain_text("asking, ")
+    late = await visitor.page(viewport=DESK)
+    await late.goto(page.url)
+    await expect(lane(late, "slow")).to_contain_text("asking elsewhere")
+    SLOW.let.set()
+    await expect(lane(late, "slow")).to_contain_text("Turn 1: right", timeout=15_000)
+    await expect(lane(page, "slow")).to_contain_text("Turn 1: right", timeout=15_000)
 
 
 async def test_a_branch_begins_with_the_turns_before_it(visitor: Watch) -> None:

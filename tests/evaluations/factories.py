@@ -125,16 +125,21 @@ async def make_evaluation(
 
 
 def make_loop(
-    database: Database, models: ModelSource, clock: Clock = utcnow, *, concurrency: int = 8
+    database: Database,
+    models: ModelSource,
+    clock: Clock = utcnow,
+    *,
+    concurrency: int = 8,
+    look_seconds: float = 1.0,
 ) -> Loop[Any, Any]:
-    """A worker's loop that plays without waiting for anything but the models."""
+    """A worker's loop that asks for each answer once."""
     reconciler = EvaluationsReconciler(
         database,
         models,
         patience=Patience(attempts=1),
         sleep=_no_sleep,
         clock=clock,
-        look_seconds=0.01,
+        look_seconds=look_seconds,
     )
     return Loop(database, reconciler, lease_seconds=15, concurrency=concurrency, clock=clock)
 

@@ -77,6 +77,7 @@ def test_the_sentence_about_two_models() -> None:
     assert found.words("A", "B") == (
         "B solves 11 more of 64 mazes than A (12 gained, 1 lost); McNemar p = 0.003"
     )
+    assert found.short_words() == "+11 of 64 · 12 gained, 1 lost · p = 0.003"
     swapped = compare(played, range(64), before=1, after=0)
     assert swapped.words("B", "A").startswith("A solves 11 fewer of 64 mazes than B (1 gained, 12")
 

@@ -91,7 +91,8 @@ def models() -> ScriptedModels:
 @pytest.fixture
 def player(database: Database, models: ScriptedModels) -> Player:
     clock = FakeClock()
-    return Player(database, models, clock, make_loop(database, models, clock))
+    loop = make_loop(database, models, clock, look_seconds=0.01)
+    return Player(database, models, clock, loop)
 
 
 async def test_every_episode_is_played_once_and_kept(player: Player) -> None:
