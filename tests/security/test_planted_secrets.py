@@ -227,6 +227,7 @@ async def _plant(database: Database, home: Path, captured: io.StringIO) -> Plant
             "/projects": {"slug": "default", "project_id": "default", "name": "P_PLAIN"},
             "/clusters": {"slug": "embedded"},
             "/code": {"code_id": code_id},
+            "/episodes": {"episode_id": episode.slug, "lane": "1", "turn": "1"},
             "/evaluations": {"slug": evaluation, "evaluation_id": evaluation},
             "/sweeps": {"slug": sweep.slug, "sweep_id": sweep.slug},
             "/checkpoints": {"slug": checkpoint, "checkpoint_id": checkpoint},
