@@ -209,8 +209,8 @@ async def _plant(database: Database, home: Path, captured: io.StringIO) -> Plant
     code_id = await _upload(database, home)
     async with database.write() as session:
         sweep = await make_sweep(session, experiment=run.experiment)
-        home = await projects.get(session, "default")
-        evaluation = (await add_played(session, home, "a", "b")).slug
+        default = await projects.get(session, "default")
+        evaluation = (await add_played(session, default, "a", "b")).slug
         promotion = await make_promotion(session, run)
         adapter, checkpoint = promotion.adapter.slug, promotion.adapter.checkpoint.slug
     return Planted(
