@@ -60,13 +60,13 @@ class Router:
         """Builds the routes on `app`. What a route says itself goes before `defaults`."""
         for each in self.routes:
             options = {**defaults, **each.options}
+            options["tags"] = [*self._tags, *each.options.get("tags", ())]
             options["dependencies"] = [*dependencies, *each.options.get("dependencies", ())]
             options["responses"] = {**(responses or {}), **each.options.get("responses", {})}
             app.router.add_api_route(
                 prefix + each.path,
                 each.endpoint,
                 methods=[each.method],
-                tags=list(self._tags),
                 route_class_override=self.route_class,
                 **options,
             )

@@ -37,7 +37,7 @@ from tests.factories import (
     make_promotion,
     make_run,
 )
-from tests.playground.factories import add_own
+from tests.playground.factories import FAILURE, add_episode, add_own
 from tests.sweeps.factories import make_sweep
 
 Names = dict[str, str]
@@ -150,14 +150,21 @@ async def shared(world: World, session: WriteSession) -> Names:
 async def own_episode(world: World, session: WriteSession) -> Names:
     """One in which a person plays."""
     home = await world.home(session)
-    return {"slug": (await add_own(session, home.id)).slug}
+    slug = (await add_own(session, home.id)).slug
+    return {"slug": slug, "episode_id": slug}
+
+
+async def failed_episode(world: World, session: WriteSession) -> Names:
+    """One whose model gave no answer."""
+    home = await world.home(session)
+    return {"episode_id": (await add_episode(session, home.id, error=FAILURE)).slug}
 
 
 async def shared_episode(world: World, session: WriteSession) -> Names:
     names = await own_episode(world, session)
     episode = await episodes.get(session, names["slug"])
     link, _ = await sharing.create(session, episode, actor=world.actor)
-    return names | {"share": link.slug}
+    return names | {"share": link.slug, "share_id": link.slug}
 
 
 async def member(world: World, session: WriteSession) -> Names:
@@ -393,6 +400,22 @@ SAMPLES: dict[str, Sample] = {
         Action.EPISODE_PLAY, own_episode, {"do": "move", "move": "right"}
     ),
     "POST /playground/{slug}/fork": Sample(Action.EPISODE_FORK, own_episode, {"turn": "0"}),
+    "POST /api/v1/episodes": Sample(
+        Action.EPISODE_CREATE, nothing, {"lanes": [{}], "project": "{project}"}
+    ),
+    "POST /api/v1/episodes/{episode_id}/turns": Sample(
+        Action.EPISODE_PLAY, own_episode, {"action": "right"}
+    ),
+    "POST /api/v1/episodes/{episode_id}/retry": Sample(Action.EPISODE_PLAY, failed_episode),
+    "POST /api/v1/episodes/{episode_id}/stop": Sample(Action.EPISODE_STOP, own_episode),
+    "POST /api/v1/episodes/{episode_id}/fork": Sample(
+        Action.EPISODE_FORK, own_episode, {"turn": 0}
+    ),
+    "DELETE /api/v1/episodes/{episode_id}": Sample(Action.EPISODE_DELETE, own_episode),
+    "POST /api/v1/episodes/{episode_id}/shares": Sample(Action.SHARE_CREATE, own_episode),
+    "DELETE /api/v1/episodes/{episode_id}/shares/{share_id}": Sample(
+        Action.SHARE_REVOKE, shared_episode
+    ),
     "POST /playground/{slug}/share": Sample(Action.SHARE_CREATE, own_episode),
     "POST /playground/{slug}/shares/{share}/revoke": Sample(Action.SHARE_REVOKE, shared_episode),
     "POST /api/v1/code": Sample(Action.CODE_UPLOAD, nothing, {"file": SMALL_ZIP}),

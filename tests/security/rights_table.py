@@ -93,6 +93,7 @@ TABLE: dict[Right, str] = {
         GET /api/v1/eval-sets
         GET /api/v1/evaluations
         GET /api/v1/code
+        GET /api/v1/episodes
         GET /api/v1/projects/{project_id}
         GET /api/v1/projects/{project_id}/members
         GET /api/v1/projects/{project_id}/secrets
@@ -134,6 +135,7 @@ TABLE: dict[Right, str] = {
         GET /runs/new/package
         GET /runs/new/yaml
         POST /api/v1/eval-sets
+        POST /api/v1/episodes
         POST /api/v1/evaluations
         POST /api/v1/experiments
         POST /api/v1/runs/external
@@ -184,12 +186,22 @@ TABLE: dict[Right, str] = {
         GET /sweeps/{slug}
     """,
     (READ, EPISODE): """
+        GET /api/v1/episodes/{episode_id}
+        GET /api/v1/episodes/{episode_id}/lanes/{lane}/turns/{turn}
         GET /playground/{slug}
         GET /playground/{slug}/export.{kind}
         GET /playground/{slug}/messages
         GET /playground/{slug}/pictures/{lane}/{turn}.png
     """,
     (WRITE, EPISODE): """
+        DELETE /api/v1/episodes/{episode_id}
+        DELETE /api/v1/episodes/{episode_id}/shares/{share_id}
+        GET /api/v1/episodes/{episode_id}/shares
+        POST /api/v1/episodes/{episode_id}/fork
+        POST /api/v1/episodes/{episode_id}/retry
+        POST /api/v1/episodes/{episode_id}/shares
+        POST /api/v1/episodes/{episode_id}/stop
+        POST /api/v1/episodes/{episode_id}/turns
         GET /playground/{slug}/share
         POST /playground/{slug}/fork
         POST /playground/{slug}/share

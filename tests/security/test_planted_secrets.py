@@ -214,8 +214,8 @@ async def _plant(database: Database, home: Path, captured: io.StringIO) -> Plant
         wish = Wish(name="far", address="http://ray.example:8265", credential="token")
         far = await registry.create(session, replace(wish, secret=ALL["S_PLAIN"]), actor=ADA)
         check = await registry.ask_check(session, far, actor=ADA)
-        home = await projects.get(session, "default")
-        evaluation = (await add_played(session, home, "a", "b")).slug
+        default = await projects.get(session, "default")
+        evaluation = (await add_played(session, default, "a", "b")).slug
         promotion = await make_promotion(session, run)
         adapter, checkpoint = promotion.adapter.slug, promotion.adapter.checkpoint.slug
     return Planted(
@@ -233,6 +233,7 @@ async def _plant(database: Database, home: Path, captured: io.StringIO) -> Plant
             "/clusters": {"slug": far.slug, "cluster_id": far.slug},
             "/checks": {"check_id": check.slug},
             "/code": {"code_id": code_id},
+            "/episodes": {"episode_id": episode.slug, "lane": "1", "turn": "1"},
             "/evaluations": {"slug": evaluation, "evaluation_id": evaluation},
             "/sweeps": {"slug": sweep.slug, "sweep_id": sweep.slug},
             "/checkpoints": {"slug": checkpoint, "checkpoint_id": checkpoint},
