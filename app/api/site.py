@@ -3,6 +3,7 @@
 from typing import Any
 
 from fastapi import Depends, FastAPI
+from pydantic.json_schema import models_json_schema
 
 from app.access.limits import RequestLimit
 from app.api import errors, health
@@ -26,6 +27,7 @@ from app.sweeps import api as sweeps
 from app.users import api as users
 
 PREFIX = "/api/v1"
+_REFERENCE = "#/components/schemas/{model}"
 BODY_BYTES = 1_000_000
 FEATURES = (
     projects,
@@ -57,10 +59,10 @@ _PROBLEMS = {
 def install(app: FastAPI) -> None:
     """Adds all API routes, the health checks, their errors, and the request log."""
     errors.install(app)
-    app.include_router(health.router)
+    health.router.put_on(app)
     for feature in FEATURES:
-        app.include_router(
-            feature.router,
+        feature.router.put_on(
+            app,
             prefix=PREFIX,
             responses=_responses(),
             dependencies=[Depends(RequestLimit("api"))],
@@ -68,14 +70,28 @@ def install(app: FastAPI) -> None:
         )
     app.add_middleware(PlainAddresses)
     app.add_middleware(RequestLog)
+    _describe_problems(app)
 
 
 def _responses() -> dict[int | str, dict[str, Any]]:
+    problem = {"schema": {"$ref": _REFERENCE.format(model=ProblemAnswer.__name__)}}
     return {
-        status: {
-            "model": ProblemAnswer,
-            "description": text,
-            "content": {errors.MEDIA_TYPE: {}},
-        }
+        status: {"description": text, "content": {errors.MEDIA_TYPE: problem}}
         for status, text in _PROBLEMS.items()
     }
+
+
+def _describe_problems(app: FastAPI) -> None:
+    """Adds the shape of a problem to the API's description.
+
+    Named as each route's model it would be built for each route and each status anew.
+    """
+    describe = app.openapi
+
+    def described() -> dict[str, Any]:
+        found = describe()
+        _, shapes = models_json_schema([(ProblemAnswer, "serialization")], ref_template=_REFERENCE)
+        found["components"]["schemas"].update(shapes["$defs"])
+        return found
+
+    app.openapi = described  # type: ignore[method-assign]

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request
+from fastapi import Form, Request
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -12,6 +12,7 @@ from app.clusters.registration import Wish, wish_of
 from app.errors import Conflict, Invalid, Problem
 from app.k8s.kubeconfig import MAX_BYTES
 from app.models import Cluster, ClusterKind, CredentialKind
+from app.routing import Router
 from app.runs import queue
 from app.web.deps import Admin, Store
 from app.web.filters import sentence
@@ -19,7 +20,7 @@ from app.web.flash import flash
 from app.web.forms import FormField, typed_values
 from app.web.templating import page
 
-router = APIRouter()
+router = Router()
 _FORM, _REMOVE = "clusters/form.html", "clusters/remove.html"
 _TEXTS = (
     *("name", "address", "credential", "eks_cluster", "region", "role_arn", "access_key_id"),

@@ -1,7 +1,5 @@
 """JSON API of clusters."""
 
-from fastapi import APIRouter
-
 from app.api.deps import Admin, Reader, Reading, Writing
 from app.api.idempotency import Idempotent
 from app.api.json_bodies import JsonRoute
@@ -9,8 +7,9 @@ from app.api.schemas import Listing
 from app.clusters import registry, service
 from app.clusters.registration import wish_of
 from app.clusters.schemas import CheckAnswer, ClusterAnswer, ClusterBody, ClusterChange
+from app.routing import Router
 
-router = APIRouter(tags=["clusters"], route_class=JsonRoute)
+router = Router(tags=["clusters"], route_class=JsonRoute)
 
 
 @router.get("/clusters")

@@ -1,17 +1,18 @@
 """The pages of clusters: state, version, machines, as the worker last saw them."""
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import HTMLResponse
 
 from app.access.permissions import Permission
 from app.clusters import registry, service, views
 from app.clusters.contexts import ClusterPage, ClustersPage
+from app.routing import Router
 from app.runs import queue
 from app.web.deps import Reader, Store
 from app.web.htmx import HtmxRequest
 from app.web.templating import fragment, page
 
-router = APIRouter()
+router = Router()
 
 
 @router.get("/clusters")

@@ -1,13 +1,12 @@
 """JSON API of eval sets."""
 
-from fastapi import APIRouter
-
 from app.api.deps import Reader
 from app.api.schemas import Listing
 from app.evaluations.schemas import EvalSetAnswer
 from app.maze.eval_sets import EVAL_SETS
+from app.routing import Router
 
-router = APIRouter(tags=["evaluations"])
+router = Router(tags=["evaluations"])
 
 
 @router.get("/eval-sets")

@@ -62,7 +62,8 @@ def checked_authority(text: str) -> str:
     """Certificates in PEM, as they are. Raises `ValueError`."""
     try:
         ssl.create_default_context(cadata=text)
-    except (ssl.SSLError, ValueError, UnicodeError):
+    # TypeError: a text that is not ASCII.
+    except (ssl.SSLError, ValueError, TypeError):
         raise ValueError("This is no certificate in PEM (-----BEGIN CERTIFICATE-----).") from None
     return text
 

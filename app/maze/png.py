@@ -13,7 +13,6 @@ from struct import pack
 from typing import NamedTuple
 
 import numpy as np
-from PIL import Image
 
 from app.maze.sprites import CELL_PIXELS, Frame, Kinds, draw
 
@@ -27,6 +26,9 @@ _ADLER_BASE = 65521
 
 def encode_png(frame: Frame) -> bytes:
     """Any `frame` as an RGB PNG file at its own size."""
+    # Imported late: the pictures of mazes do without, and so the web process is smaller.
+    from PIL import Image
+
     buffer = io.BytesIO()
     Image.fromarray(frame).save(buffer, "PNG", compress_level=1)
     return buffer.getvalue()

@@ -4,7 +4,7 @@ import asyncio
 from functools import partial
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 
 from app.api.bodies import read_body
 from app.api.deps import Reading, RunReader, RunWriter, Store, Writing
@@ -15,10 +15,11 @@ from app.errors import Conflict
 from app.metrics import service
 from app.metrics.push import read_points
 from app.metrics.schemas import AcceptedAnswer, MetricAnswer, SeriesListAnswer
+from app.routing import Router
 from app.runs import service as runs
 from app.secrets import service as secrets
 
-router = APIRouter(tags=["metrics"], route_class=JsonRoute)
+router = Router(tags=["metrics"], route_class=JsonRoute)
 
 SENT_BYTES = 4_000_000
 UNPACKED_BYTES = 16_000_000

@@ -3,7 +3,7 @@
 from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from app.access.permissions import Permission
@@ -12,6 +12,7 @@ from app.metrics import service as metrics
 from app.metrics.charts import HERO_KEY
 from app.models import RunOrigin, RunStatus
 from app.projects import service as projects
+from app.routing import Router
 from app.runs import queue, service, views
 from app.runs.contexts import (
     ChartsPage,
@@ -33,7 +34,7 @@ from app.web.run_table import rate_figure, run_row
 from app.web.search import SearchWords
 from app.web.templating import fragment, page
 
-router = APIRouter()
+router = Router()
 PAGE_SIZE = 50
 _KEY_LENGTH = 500
 _ACTIVE = "active"

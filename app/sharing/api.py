@@ -2,18 +2,19 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Request
+from fastapi import Path, Request
 
 from app.api.deps import Reading, RunWriter, Writing
 from app.api.idempotency import Idempotent
 from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
+from app.routing import Router
 from app.runs import service as runs
 from app.sharing import service
 from app.sharing.schemas import NewShareAnswer, ShareAnswer, ShareBody
 from app.web.public_links import public_link
 
-router = APIRouter(tags=["runs"], route_class=JsonRoute)
+router = Router(tags=["runs"], route_class=JsonRoute)
 
 
 @router.post("/runs/{run_id}/shares", status_code=201)

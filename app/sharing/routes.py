@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import Form, Query, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from app.access import uses
@@ -10,6 +10,7 @@ from app.clock import utcnow
 from app.db import Database
 from app.errors import Invalid
 from app.metrics import service as metrics
+from app.routing import Router
 from app.runs import service as runs
 from app.sharing import service, views
 from app.sharing.contexts import SharePage
@@ -19,7 +20,7 @@ from app.web.forms import FormField
 from app.web.public_links import public_link
 from app.web.templating import page
 
-router = APIRouter()
+router = Router()
 POINTS = 1_000
 _KEYS_AT_ONCE = 50
 _HEADERS = {

@@ -63,11 +63,8 @@ ROUTERS = (
 def install(app: FastAPI) -> None:
     """Adds all pages, static files, security headers and the pages shown for errors."""
     limits = [Depends(RequestLimit("pages"))]
-    # One by one: FastAPI would build each route of a router of routers twice, a second's work.
     for router in ROUTERS:
-        app.include_router(
-            router, include_in_schema=False, dependencies=limits, max_body_size=FORM_BYTES
-        )
+        router.put_on(app, dependencies=limits, include_in_schema=False, max_body_size=FORM_BYTES)
     app.mount("/static", HashedStaticFiles(), name="static")
     errors.install(app)
     app.add_middleware(SameSiteOnly)

@@ -84,6 +84,7 @@ def test_what_is_stored(wish: Wish, kind: ClusterKind, secret: str | None) -> No
         (replace(AWS, secret=""), "secret", "belongs to the id"),
         (replace(AWS, credential="kubeconfig"), "kubeconfig", "Choose a kubeconfig"),
         (replace(HTTP, ca="hello"), "ca", "PEM"),
+        (replace(HTTP, ca="zertifikät"), "ca", "PEM"),
         (replace(HTTP, max_running_runs="0"), "max_running_runs", "from 1"),
         (replace(HTTP, max_running_runs="many"), "max_running_runs", "from 1"),
     ],
