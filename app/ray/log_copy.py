@@ -13,6 +13,8 @@ from pathlib import Path
 
 FIRST_LINES, MOST_LINES = 1_000, 64_000
 _KEY_BYTES = 1024
+# Of what is fetched, at least this share must be known: a short piece may be there by chance.
+_LEAST_SHARE = 16
 _GROWTH = 4
 
 Ask = Callable[[int], Awaitable[bytes]]
@@ -37,6 +39,10 @@ class LogCopy:
         """Raises what `ask` raises; the copy then stays as it is. Raises `OSError`."""
         if self.size:
             fetched = await ask(self.lines)
+            # The last line may lack its end.
+            if fetched.count(b"\n") + 1 < self.lines:
+                await asyncio.to_thread(self._put_whole, fetched)
+                return
             if await asyncio.to_thread(self._put_end, fetched):
                 return
             self.lines = min(self.lines * _GROWTH, MOST_LINES)
@@ -63,18 +69,20 @@ class LogCopy:
 def join(known: bytes, fetched: bytes) -> bytes | None:
     """What `fetched`, the newest bytes of a log, has beyond `known`, its last bytes so far.
 
-    None: they do not meet, or could meet in several places. Where they meet, all of `fetched`
-    before that place must be in `known`, so that a repeated line cannot be taken for it.
+    None: they do not meet in a kibibyte and a sixteenth of `fetched`, or could meet in several
+    places. Right wherever they do share that much. Where they do not, a log that repeats as much
+    of itself to the byte, just where `fetched` begins, would be taken for one that goes on.
     """
     key = known[-_KEY_BYTES:]
+    least = max(_KEY_BYTES, len(fetched) // _LEAST_SHARE)
     places: list[int] = []
-    start = fetched.find(key) if key else -1
+    start = fetched.find(key) if len(key) == _KEY_BYTES else -1
     while start >= 0 and len(places) < 2:
-        length = start + len(key)
+        length = start + _KEY_BYTES
         if known.endswith(fetched[:length]):
             places.append(length)
         start = fetched.find(key, start + 1)
-    return fetched[places[0] :] if len(places) == 1 else None
+    return fetched[places[0] :] if len(places) == 1 and places[0] >= least else None
 
 
 def _end(file: Path, count: int) -> bytes:

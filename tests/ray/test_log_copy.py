@@ -1,6 +1,8 @@
 """A copy of a log, made of its last lines, is the log itself or nothing beyond what is sure."""
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -8,9 +10,8 @@ from hypothesis import strategies as st
 
 from app.ray.log_copy import FIRST_LINES, LogCopy, join
 
-PIECES = st.lists(
-    st.sampled_from([b"a\n", b"a\r", b"step 1\n", b"\xff\n", b"", b"x" * 3000 + b"\n"])
-)
+LONG = b"x" * 3000 + b"\n"
+PIECES = st.lists(st.sampled_from([b"a\n", b"a\r", b"step 1\n", b"\xff\n", b"", LONG]), max_size=50)
 
 
 class Growing:
@@ -26,22 +27,39 @@ class Growing:
         return b"".join(rows if lines < 0 else rows[-lines:])
 
 
-@given(known=PIECES, new=PIECES, cut=st.integers(0, 50))
-def test_what_is_joined_is_never_wrong(known: list[bytes], new: list[bytes], cut: int) -> None:
-    before, added = b"".join(known), b"".join(new)
-    fetched = b"".join([*known, *new][cut:])
-    found = join(before, fetched)
-    is_gap = cut > len(known)
-    if found is not None and not is_gap:
-        assert before + found == before + added
+@given(known=PIECES, tail=PIECES, new=PIECES, cut=st.integers(0, 50))
+def test_what_shares_enough_is_joined_rightly_or_not_at_all(
+    known: list[bytes], tail: list[bytes], new: list[bytes], cut: int
+) -> None:
+    before, added = [*known, LONG, *tail], b"".join(new)
+    fetched = b"".join([*before[min(cut, len(known)) :], *new])
+    assert join(b"".join(before), fetched) in (None, added)
+
+
+@given(known=PIECES, new=PIECES)
+def test_a_few_lines_are_never_taken_for_known_ones(known: list[bytes], new: list[bytes]) -> None:
+    added = b"".join(line for line in new if line != LONG)
+    assert join(b"".join(known), added) is None
 
 
 def test_a_gap_and_a_repeated_line_are_told() -> None:
+    rows = b"".join(b"row %d\n" % n for n in range(300))
     assert join(b"one\n" * 1000, b"one\n" * 1000) is None
-    assert join(b"one\ntwo\n", b"three\n") is None
-    assert join(b"", b"three\n") is None
-    assert join(b"one\ntwo\n", b"one\ntwo\nthree\n") == b"three\n"
-    assert join(b"one\ntwo\n", b"one\ntwo\n") == b""
+    assert join(rows, b"three\n" * 500) is None
+    assert join(b"", b"three\n" * 500) is None
+    assert join(rows, rows + b"three\n") == b"three\n"
+    assert join(rows, rows[100:]) == b""
+    assert join(rows, rows[100:] + rows * 20) is None
+
+
+@given(st.lists(st.lists(st.integers(0, 3), max_size=40), max_size=12))
+def test_a_copy_of_lines_that_repeat_is_the_log(tmp_path_factory: Any, turns: Any) -> None:
+    log = Growing()
+    copy = LogCopy(tmp_path_factory.mktemp("copy") / "job.log", lines=20)
+    for rows in turns:
+        log.data += b"".join(b"%d\n" % row for row in rows)
+        asyncio.run(copy.update(log))
+        assert not log.data or copy.file.read_bytes() == log.data
 
 
 async def test_a_growing_log_is_copied_from_its_end(tmp_path: Path) -> None:
