@@ -191,8 +191,8 @@ TABLE: dict[Right, str] = {
         GET /playground/{slug}/messages
         GET /playground/{slug}/pictures/{lane}/{turn}.png
     """,
+    # Its deletion comes last: the others are called on the same one.
     (WRITE, EPISODE): """
-        DELETE /api/v1/episodes/{episode_id}
         DELETE /api/v1/episodes/{episode_id}/shares/{share_id}
         GET /api/v1/episodes/{episode_id}/shares
         POST /api/v1/episodes/{episode_id}/fork
@@ -205,6 +205,7 @@ TABLE: dict[Right, str] = {
         POST /playground/{slug}/share
         POST /playground/{slug}/shares/{share}/revoke
         POST /playground/{slug}/turns
+        DELETE /api/v1/episodes/{episode_id}
     """,
     (WRITE, SWEEP): """
         GET /sweeps/{slug}/stop
