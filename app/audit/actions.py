@@ -59,6 +59,9 @@ class Action(StrEnum):
     SECRET_ROTATE = "secret.rotate"  # noqa: S105 - the name of an action
     HOST_ALLOW = "host.allow"
     HOST_REFUSE = "host.refuse"
+    ENDPOINT_CREATE = "endpoint.create"
+    ENDPOINT_CHANGE = "endpoint.change"
+    ENDPOINT_REMOVE = "endpoint.remove"
     CLUSTER_CHANGE = "cluster.change"
     ACCESS = "access"
     """A request that was denied; `details` name its method, path and the permission it lacked."""
