@@ -14,6 +14,7 @@ from app.checkpoints import api as checkpoints
 from app.clusters import api as clusters
 from app.code import api as code
 from app.episodes import api as episodes
+from app.episodes import rollout_api
 from app.evaluations import api as evaluations
 from app.experiments import api as experiments
 from app.logs import api as logs
@@ -41,6 +42,7 @@ FEATURES = (
     logs,
     evaluations,
     episodes,
+    rollout_api,
     checkpoints,
     adapters,
     clusters,

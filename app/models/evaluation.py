@@ -49,8 +49,9 @@ class CustomEvalSet(IdMixin, Base):
 class Evaluation(IdMixin, Base):
     """Models on an eval set; env_id to solvable_count are those of the set when it was made.
 
-    `models` are the fields of `app.episodes.seats.Seat`: the endpoint by its slug, which may be gone
-    by now, its name and the model. Each model plays each seed `samples` times; at most `concurrency` episodes are under way at one endpoint.
+    `models` are the fields of `app.episodes.seats.Seat`: the endpoint by its slug, which may be
+    gone by now, its name and the model. Each model plays each seed `samples` times; at most
+    `concurrency` episodes are under way at one endpoint.
     `conditions` are `{kind, since, message, endpoint}`. `revision` rises with each change.
     """
 

@@ -101,6 +101,8 @@ TABLE: dict[Right, str] = {
     """,
     (READ, RUN): """
         GET /api/v1/runs/{run_id}
+        GET /api/v1/runs/{run_id}/evaluations/{step}
+        GET /api/v1/runs/{run_id}/evaluations/{step}/episodes/{number}
         GET /api/v1/runs/{run_id}/events
         GET /api/v1/runs/{run_id}/logs
         GET /api/v1/runs/{run_id}/logs.txt
