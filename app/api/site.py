@@ -13,6 +13,7 @@ from app.audit import api as audit
 from app.checkpoints import api as checkpoints
 from app.clusters import api as clusters
 from app.code import api as code
+from app.endpoints import api as endpoints
 from app.episodes import api as episodes
 from app.episodes import rollout_api
 from app.evaluations import api as evaluations
@@ -46,6 +47,7 @@ FEATURES = (
     checkpoints,
     adapters,
     clusters,
+    endpoints,
     secrets,
     users,
     outgoing,

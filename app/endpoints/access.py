@@ -15,8 +15,8 @@ from app.llm.limits import USUAL, ChatLimits
 from app.llm.openai import OpenAIChat
 from app.models import Endpoint, EndpointKind
 from app.observability.masking import remember
+from app.outgoing.client import RuleSource
 from app.outgoing.errors import BadAddress
-from app.outgoing.gate import RuleSource
 from app.secrets import service as secrets
 
 ANNOUNCEMENT = "endpoint.json"

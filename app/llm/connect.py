@@ -3,8 +3,7 @@
 import httpx
 
 from app.llm.limits import USUAL, ChatLimits
-from app.outgoing.client import embedded_client, guarded_client
-from app.outgoing.gate import RuleSource
+from app.outgoing.client import RuleSource, embedded_client, guarded_client
 
 
 def connect(

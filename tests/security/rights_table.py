@@ -55,11 +55,16 @@ TABLE: dict[Right, str] = {
     (READ, None): """
         GET /
         GET /api/v1/clusters
+        GET /api/v1/endpoints
+        GET /api/v1/endpoints/{endpoint_id}
+        GET /api/v1/endpoints/{endpoint_id}/models
         GET /api/v1/experiments
         GET /api/v1/projects
         GET /api/v1/recipes
         GET /api/v1/recipes/{name}
         GET /clusters
+        GET /endpoints
+        GET /endpoints/{slug}
         GET /eval-sets
         GET /evaluations
         GET /experiments
@@ -279,6 +284,7 @@ TABLE: dict[Right, str] = {
         PUT /api/v1/projects/{project_id}/secrets/{name}
     """,
     (ADMINISTER, None): """
+        DELETE /api/v1/endpoints/{endpoint_id}
         DELETE /api/v1/outgoing-hosts/{host_id}
         DELETE /api/v1/secrets/{name}
         GET /api/v1/outgoing-hosts
@@ -293,10 +299,17 @@ TABLE: dict[Right, str] = {
         GET /settings/users
         GET /settings/users/{user_id}
         PATCH /api/v1/clusters/{cluster_id}
+        PATCH /api/v1/endpoints/{endpoint_id}
+        POST /api/v1/endpoints
+        POST /api/v1/endpoints/{endpoint_id}/check
         POST /api/v1/outgoing-hosts
         POST /api/v1/outgoing-hosts/check
         POST /api/v1/projects
         POST /clusters/{slug}/consents
+        POST /endpoints
+        POST /endpoints/{slug}
+        POST /endpoints/{slug}/check
+        POST /endpoints/{slug}/remove
         POST /projects/new
         POST /settings/invites
         POST /settings/invites/{invite_id}/revoke

@@ -15,7 +15,7 @@ from app.llm.chat import ModelError, ModelErrorKind
 from app.llm.limits import ChatLimits
 from app.llm.listing import LISTING, Listing, list_models
 from app.models import Endpoint, EndpointKind, EndpointStatus
-from app.outgoing.gate import RuleSource
+from app.outgoing.client import RuleSource
 from worker.reconciler import Reconciler
 
 Kind = ModelErrorKind
