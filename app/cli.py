@@ -11,6 +11,7 @@ from app.commands import (
     audit,
     code,
     config,
+    endpoint,
     evaluate,
     experiment,
     project,
@@ -43,6 +44,7 @@ app.add_typer(experiment.app, name="experiment")
 app.add_typer(run.app, name="run")
 app.add_typer(adapter.app, name="adapter")
 app.add_typer(sweep.app, name="sweep")
+app.add_typer(endpoint.app, name="endpoint")
 app.add_typer(secret.app, name="secret")
 app.add_typer(config.app, name="config")
 app.add_typer(code.app, name="code")
