@@ -12,6 +12,7 @@ from app.commands import (
     cluster,
     code,
     config,
+    endpoint,
     evaluate,
     experiment,
     project,
@@ -45,6 +46,7 @@ app.add_typer(run.app, name="run")
 app.add_typer(adapter.app, name="adapter")
 app.add_typer(sweep.app, name="sweep")
 app.add_typer(cluster.app, name="cluster")
+app.add_typer(endpoint.app, name="endpoint")
 app.add_typer(secret.app, name="secret")
 app.add_typer(config.app, name="config")
 app.add_typer(code.app, name="code")

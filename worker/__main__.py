@@ -8,8 +8,9 @@ from datetime import timedelta
 from typing import Any
 
 from app.adapters import destinations
-from app.clusters.service import ensure_embedded
+from app.clusters import service as clusters
 from app.db import Database
+from app.endpoints import service as endpoints
 from app.episodes.endpoint_models import EndpointModels
 from app.errors import StartError
 from app.observability.logging import configure as configure_logging
@@ -28,6 +29,7 @@ from worker.reconcilers.attempts import AttemptsReconciler
 from worker.reconcilers.checkpoints import CheckpointsReconciler
 from worker.reconcilers.checks import ChecksReconciler
 from worker.reconcilers.clusters import ClustersReconciler
+from worker.reconcilers.endpoints import EndpointsReconciler
 from worker.reconcilers.evaluations import EvaluationsReconciler
 from worker.reconcilers.gateways import Gateways, OpenGateways
 from worker.reconcilers.job_code import Packages
@@ -63,7 +65,8 @@ async def _work(settings: Settings) -> None:
     try:
         async with database.write() as session:
             await require_keys(session, settings.secret_keys, makes=False)
-            await ensure_embedded(session)
+            await clusters.ensure_embedded(session)
+            await endpoints.ensure_embedded(session)
         log.info("worker started")
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(stay_present(database, stop))
@@ -90,6 +93,7 @@ def loops(
         LogsReconciler(gateways, home=settings.home, runs_dir=settings.runs_dir, poll=poll),
         CheckpointsReconciler(runs_dir=settings.runs_dir),
         PromotionsReconciler(database, _places(settings), runs_dir=settings.runs_dir),
+        EndpointsReconciler(AllowList(database), home=settings.home),
         EvaluationsReconciler(database, EndpointModels(database, settings)),
     ]
     return [

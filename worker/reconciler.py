@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 _DRAIN_SECONDS = 5.0
 _IDLE_SECONDS = 0.5
 # One row that cannot be worked on comes back ever later; it must not starve the others.
-_BACK_OFF = wait_exponential_jitter(initial=1, max=60, jitter=1)
+_BACK_OFF = wait_exponential_jitter(multiplier=1, max=60, jitter=1)
 
 
 class Reconciler(ABC, Generic[S, O]):

@@ -72,43 +72,15 @@ async def promote(
     serves the destination. Raises `Invalid`, `NameInUse`, and `Conflict` for a checkpoint that
     cannot be promoted.
     """
-    run = checkpoint.run
-    wanted = checked_name(name or default_name(run.slug, checkpoint.step))
+    wanted = checked_name(name or default_name(checkpoint.run.slug, checkpoint.step))
     place = destinations.get(destination)
     _check_endpoint(endpoint)
     known = await repository.find_named(session, wanted)
     if known is not None:
         return await _again(session, known, checkpoint, actor)
     _require_promotable(checkpoint)
-    evaluation = await checkpoints.evaluation_of(session, checkpoint, run)
-    adapter = Adapter(
-        id=new_id(),
-        slug=new_slug("adp"),
-        name=wanted,
-        project_id=run.project_id,
-        run_id=run.id,
-        checkpoint_id=checkpoint.id,
-        attempt_number=checkpoint.attempt_number,
-        step=checkpoint.step,
-        config_id=run.config_id,
-        evaluation={"solved": evaluation.solved, "passed": evaluation.passed, "n": evaluation.n}
-        if evaluation
-        else None,
-        status=AdapterStatus.PROMOTING,
-        destination=place.name,
-        created_by=actor.name,
-        created_at=utcnow(),
-    )
-    promotion = Promotion(
-        id=new_id(),
-        slug=new_slug("prm"),
-        project_id=run.project_id,
-        adapter_id=adapter.id,
-        status=PromotionStatus.QUEUED,
-        asked_by=actor.name,
-        created_at=adapter.created_at,
-        due_at=adapter.created_at,
-    )
+    adapter = await _new_adapter(session, checkpoint, wanted, place.name, actor)
+    promotion = _new_promotion(adapter)
     try:
         async with session.begin_nested():
             session.add(adapter)
@@ -186,6 +158,45 @@ async def delete(session: AsyncSession, adapter: Adapter, *, actor: Actor) -> Ad
     _record(session, actor, Action.ADAPTER_DELETE, adapter)
     await session.flush()
     return adapter
+
+
+async def _new_adapter(
+    session: AsyncSession, checkpoint: Checkpoint, name: str, destination: str, actor: Actor
+) -> Adapter:
+    run = checkpoint.run
+    measured = await checkpoints.evaluation_of(session, checkpoint, run)
+    evaluation = None
+    if measured is not None:
+        evaluation = {"solved": measured.solved, "passed": measured.passed, "n": measured.n}
+    return Adapter(
+        id=new_id(),
+        slug=new_slug("adp"),
+        name=name,
+        project_id=run.project_id,
+        run_id=run.id,
+        checkpoint_id=checkpoint.id,
+        attempt_number=checkpoint.attempt_number,
+        step=checkpoint.step,
+        config_id=run.config_id,
+        evaluation=evaluation,
+        status=AdapterStatus.PROMOTING,
+        destination=destination,
+        created_by=actor.name,
+        created_at=utcnow(),
+    )
+
+
+def _new_promotion(adapter: Adapter) -> Promotion:
+    return Promotion(
+        id=new_id(),
+        slug=new_slug("prm"),
+        project_id=adapter.project_id,
+        adapter_id=adapter.id,
+        status=PromotionStatus.QUEUED,
+        asked_by=adapter.created_by,
+        created_at=adapter.created_at,
+        due_at=adapter.created_at,
+    )
 
 
 async def _again(

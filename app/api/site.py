@@ -14,7 +14,9 @@ from app.audit import api as audit
 from app.checkpoints import api as checkpoints
 from app.clusters import api as clusters
 from app.code import api as code
+from app.endpoints import api as endpoints
 from app.episodes import api as episodes
+from app.episodes import rollout_api
 from app.evaluations import api as evaluations
 from app.experiments import api as experiments
 from app.logs import api as logs
@@ -43,9 +45,11 @@ FEATURES = (
     logs,
     evaluations,
     episodes,
+    rollout_api,
     checkpoints,
     adapters,
     clusters,
+    endpoints,
     secrets,
     users,
     outgoing,

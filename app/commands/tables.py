@@ -6,8 +6,9 @@ from typing import Any
 from uuid import UUID
 
 from app.audit.service import Row as AuditRow
+from app.endpoints.service import EndpointModel
 from app.metrics.charts import HERO_KEY
-from app.models import AuditEntry, Project, User
+from app.models import AuditEntry, Endpoint, Project, User
 from app.projects.service import Member
 from app.secrets.service import Listed
 from app.users.service import TokenEntry
@@ -22,6 +23,8 @@ _EXPERIMENT_COLUMNS = ("ID", "VERSION", "RECIPE", "PROJECT", "CREATED (UTC)", "N
 _ADAPTER_COLUMNS = ("ID", "STATUS", "RUN", "STEP", "SOLVE RATE", "MADE", "MODEL")
 _SWEEP_COLUMNS = ("ID", "KIND", "RUNS", "EXPERIMENT", "CREATED (UTC)", "NAME")
 _CLUSTER_COLUMNS = ("ID", "KIND", "STATUS", "ADDRESS", "NAME")
+_ENDPOINT_COLUMNS = ("ID", "STATUS", "MODELS", "LATENCY", "SEEN (UTC)", "URL", "NAME")
+_MODEL_COLUMNS = ("MODEL", "BASE", "CONTEXT")
 _SECRET_COLUMNS = ("NAME", "SET BY", "CHANGED (UTC)", "LAST USED (UTC)", "CONFIGS")
 
 
@@ -210,6 +213,17 @@ def check_text(check: dict[str, Any]) -> str:
     )
 
 
+def endpoints_table(endpoints: Sequence[Endpoint]) -> str:
+    """One line an endpoint under a line of titles; latencies in milliseconds."""
+    return _table([_ENDPOINT_COLUMNS, *(_endpoint_row(each) for each in endpoints)])
+
+
+def models_table(models: Sequence[EndpointModel]) -> str:
+    """One line a model under a line of titles."""
+    rows = [(each.id, each.parent or "-", str(each.max_model_len or "-")) for each in models]
+    return _table([_MODEL_COLUMNS, *rows])
+
+
 def secrets_table(secrets: Sequence[Listed]) -> str:
     """One line a secret under a line of titles; no values."""
     rows = [
@@ -291,6 +305,19 @@ def _user_row(user: User) -> tuple[str, ...]:
     role = "administrator" if user.is_admin else "member"
     shown = role if user.disabled_at is None else f"{role}, disabled"
     return user.name, shown, _time(user.created_at.isoformat())
+
+
+def _endpoint_row(endpoint: Endpoint) -> tuple[str, ...]:
+    seen, latency = endpoint.observed_at, endpoint.latency_seconds
+    return (
+        endpoint.slug,
+        endpoint.status,
+        str(len(endpoint.models)),
+        "-" if latency is None else f"{1000 * latency:.0f} ms",
+        _time(seen.isoformat() if seen else None),
+        endpoint.base_url or "-",
+        endpoint.name,
+    )
 
 
 def _audit_row(entry: AuditEntry) -> tuple[str, ...]:

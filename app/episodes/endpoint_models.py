@@ -6,9 +6,11 @@ from contextlib import asynccontextmanager
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.db import Database
+from app.endpoints import service as endpoints
 from app.episodes.seats import Seat
-from app.errors import NotFound
+from app.errors import Invalid, NotFound, Problem
 from app.llm.chat import ChatModel
+from app.outgoing.allow_list import AllowList
 from app.settings import Settings
 
 
@@ -17,14 +19,31 @@ class EndpointModels:
 
     def __init__(self, database: Database, settings: Settings) -> None:
         self._database = database
-        self._settings = settings
+        self._home = settings.home
+        self._rules = AllowList(database)
 
     async def seat(self, session: AsyncSession, endpoint: str, model: str) -> Seat:
         """See `ModelSource`."""
-        raise NotFound(f"there is no endpoint {endpoint}")
+        row = await endpoints.get(session, endpoint)
+        listed = next((each for each in endpoints.models_of(row) if each.id == model), None)
+        if listed is None:
+            message = f"{row.name} lists no model {model}: look at its models, and check it again"
+            raise Invalid(message, [Problem("model", "unknown_model", message)])
+        return Seat(
+            endpoint=row.slug,
+            endpoint_name=row.name,
+            model=model,
+            max_model_len=listed.max_model_len,
+        )
 
     @asynccontextmanager
     async def open(self, seat: Seat) -> AsyncIterator[ChatModel]:
         """See `ModelSource`."""
-        raise NotFound(f"there is no endpoint {seat.endpoint}")
-        yield
+        async with self._database.read() as session:
+            row = await endpoints.find(session, seat.endpoint or "")
+            if row is None:
+                raise NotFound(f"the endpoint {seat.endpoint_name} was removed")
+            access = await endpoints.access_of(session, row)
+        opened = endpoints.open_model(access, seat.model, home=self._home, rules=self._rules)
+        async with opened as model:
+            yield model

@@ -10,14 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import joinedload, selectinload
 
 from app.episodes.states import EpisodeOrigin
-from app.models import (
-    Episode,
-    EpisodeLane,
-    EpisodeTurn,
-    Run,
-    TrainingEvaluation,
-    TrainingRollouts,
-)
+from app.models import Episode, EpisodeLane, EpisodeTurn, TrainingRollouts
 
 _WITH = (
     joinedload(Episode.project, innerjoin=True),
@@ -105,28 +98,9 @@ async def remove(session: AsyncSession, episode: Episode) -> None:
     await session.execute(delete(Episode).where(Episode.id == episode.id))
 
 
-async def find_evaluation(
-    session: AsyncSession, run_id: UUID, step: int, *, attempt: int | None
-) -> TrainingEvaluation | None:
-    """The newest attempt's evaluation of a step, unless another attempt is asked for."""
-    query = (
-        select(TrainingEvaluation)
-        .where(TrainingEvaluation.run_id == run_id, TrainingEvaluation.step == step)
-        .order_by(TrainingEvaluation.attempt_number.desc())
-        .limit(1)
-    )
-    if attempt is not None:
-        query = query.where(TrainingEvaluation.attempt_number == attempt)
-    return await session.scalar(query)
-
-
 async def find_rollouts(session: AsyncSession, evaluation_id: UUID) -> bytes | None:
     query = select(TrainingRollouts.payload).where(TrainingRollouts.evaluation_id == evaluation_id)
     return await session.scalar(query)
-
-
-async def find_run(session: AsyncSession, slug: str) -> Run | None:
-    return await session.scalar(select(Run).where(Run.slug == slug))
 
 
 async def _changed(

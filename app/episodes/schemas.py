@@ -17,7 +17,7 @@ from app.llm.chat import ModelErrorKind, Sampling
 from app.maze.generate import Maze
 from app.maze.parse import Dialect
 from app.maze.solve import shortest_path
-from app.models import Episode
+from app.models import Episode, Run, TrainingEvaluation
 
 PROFILE: Literal["skyrl"] = "skyrl"
 _ENV = Annotated[str, StringConstraints(min_length=1, max_length=64), AfterValidator(no_nul)]
@@ -376,6 +376,46 @@ class RolloutAnswer(PlayedAnswer):
             step=step,
             number=number,
             recorded=RecordedAnswer.of(loaded.recorded) if loaded.recorded else None,
+        )
+
+
+class TrainingItemAnswer(Answer):
+    """`passed`: rewarded above zero, as in pass_at_1; `solved`: the goal was reached."""
+
+    number: int
+    seed: int | None
+    solved: bool
+    passed: bool
+    turns: int
+    reward: float | None
+
+
+class TrainingEvaluationAnswer(Answer):
+    run: str
+    attempt: int
+    step: int
+    env_id: str
+    max_turns: int | None
+    n: int
+    solved: int
+    passed: int
+    items: list[TrainingItemAnswer]
+
+    @classmethod
+    def of(cls, run: Run, evaluation: TrainingEvaluation) -> "TrainingEvaluationAnswer":
+        return cls(
+            run=run.slug,
+            attempt=evaluation.attempt_number,
+            step=evaluation.step,
+            env_id=evaluation.env_id,
+            max_turns=evaluation.max_turns,
+            n=evaluation.n,
+            solved=evaluation.solved_count,
+            passed=evaluation.passed_count,
+            items=[
+                TrainingItemAnswer(number=number, **item)
+                for number, item in enumerate(evaluation.items, start=1)
+            ],
         )
 
 

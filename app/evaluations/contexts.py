@@ -114,6 +114,8 @@ class ResultRow:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
+    """A choice of how mazes are listed."""
+
     title: str
     url: str
     is_current: bool
@@ -150,6 +152,8 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class BarRow:
+    """One model's bars, in the order of the legend."""
+
     title: str
     bars: list[Bar]
 

@@ -92,6 +92,20 @@ async def find_newest_evaluation(session: AsyncSession, run_id: UUID) -> Trainin
     return await session.scalar(query)
 
 
+async def find_evaluation(
+    session: AsyncSession, run_id: UUID, step: int, *, attempt: int | None
+) -> TrainingEvaluation | None:
+    query = (
+        select(TrainingEvaluation)
+        .where(TrainingEvaluation.run_id == run_id, TrainingEvaluation.step == step)
+        .order_by(TrainingEvaluation.attempt_number.desc())
+        .limit(1)
+    )
+    if attempt is not None:
+        query = query.where(TrainingEvaluation.attempt_number == attempt)
+    return await session.scalar(query)
+
+
 class SolveCount(NamedTuple):
     """What one evaluation counted, without its items."""
 

@@ -90,6 +90,13 @@ async def find_newest_evaluation(session: AsyncSession, run: Run) -> TrainingEva
     return await repository.find_newest_evaluation(session, run.id)
 
 
+async def find_evaluation(
+    session: AsyncSession, run: Run, step: int, *, attempt: int | None = None
+) -> TrainingEvaluation | None:
+    """The evaluation at a step, of the newest attempt that made one unless another is named."""
+    return await repository.find_evaluation(session, run.id, step, attempt=attempt)
+
+
 async def list_solve_counts(
     session: AsyncSession, runs: Sequence[Run]
 ) -> dict[UUID, list[SolveCount]]:

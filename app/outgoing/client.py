@@ -9,7 +9,8 @@ import httpx
 
 from app.outgoing.address import parse_url, target_of
 from app.outgoing.errors import BadAddress
-from app.outgoing.gate import Gate, OnlyGate, RuleGate, RuleSource
+from app.outgoing.gate import Gate, OnlyGate, RuleGate
+from app.outgoing.gate import RuleSource as RuleSource
 from app.outgoing.resolve import Resolver, SystemResolver
 from app.outgoing.transport import GuardedTransport, Limits
 from app.outgoing.zones import Zone, zone_of

@@ -1,8 +1,8 @@
 """The models that may play in a lane, by endpoint."""
 
-from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.endpoints import service as endpoints
 from app.models import Endpoint
 from app.models.endpoint import EndpointStatus
 from app.playground.contexts import ModelGroup, ModelOption
@@ -10,9 +10,7 @@ from app.playground.contexts import ModelGroup, ModelOption
 
 async def model_groups(session: AsyncSession) -> list[ModelGroup]:
     """Endpoints without a known model are left out."""
-    query = select(Endpoint).where(Endpoint.removed_at.is_(None))
-    found = (await session.scalars(query.order_by(Endpoint.kind, Endpoint.id))).all()
-    groups = [_group(endpoint) for endpoint in found]
+    groups = [_group(endpoint) for endpoint in await endpoints.list_all(session)]
     return [group for group in groups if group.options]
 
 

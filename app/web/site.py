@@ -12,6 +12,7 @@ from app.clusters import routes as clusters
 from app.code import routes as code
 from app.editor import import_routes
 from app.editor import routes as editor
+from app.endpoints import routes as endpoints
 from app.evaluations import routes as evaluations
 from app.experiments import form_routes as experiment_forms
 from app.experiments import routes as experiments
@@ -60,6 +61,7 @@ ROUTERS = (
     playground.router,
     clusters.router,
     cluster_forms.router,
+    endpoints.router,
     code.router,
     secrets.router,
     audit.router,

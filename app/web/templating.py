@@ -54,7 +54,12 @@ class NavItem:
     key: str
     is_of_project: bool = False
     """Whether it is a list of the chosen project."""
+    also: tuple[str, ...] = ()
+    """Where else it leads: lists that are reached from its own."""
     is_current: bool = False
+
+    def leads_to(self, path: str) -> bool:
+        return any(path == url or path.startswith(url + "/") for url in (self.url, *self.also))
 
     def within(self, project: str) -> str:
         """Its address when a project is chosen."""
@@ -66,7 +71,14 @@ _NAV = (
     NavItem("Experiments", "/experiments", "experiments", "g e", is_of_project=True),
     NavItem("Playground", "/playground", "playground", "g p", is_of_project=True),
     NavItem("Evaluations", "/evaluations", "evaluations", "", is_of_project=True),
-    NavItem("Adapters & endpoints", "/adapters", "adapters", "g a", is_of_project=True),
+    NavItem(
+        "Adapters & endpoints",
+        "/adapters",
+        "adapters",
+        "g a",
+        is_of_project=True,
+        also=("/endpoints", "/promotions"),
+    ),
     NavItem("Clusters", "/clusters", "clusters", "g v"),
     NavItem("Settings", "/settings", "settings", ""),
 )
@@ -133,7 +145,7 @@ def frame(request: Request) -> Frame:
         is_rail_closed=request.cookies.get(RAIL_COOKIE) == "closed",
         flash=read_flash(request),
         nav=[
-            replace(item, url=item.within(switch.slug), is_current=_leads_to(item.url, path))
+            replace(item, url=item.within(switch.slug), is_current=item.leads_to(path))
             for item in _NAV
         ],
         switch=switch,
@@ -151,10 +163,6 @@ def to_json(value: object) -> Markup:
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)  # noqa: S704 - escaped on the line above
-
-
-def _leads_to(url: str, path: str) -> bool:
-    return path == url or path.startswith(url + "/")
 
 
 def _relative(then: datetime) -> str:

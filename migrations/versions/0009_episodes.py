@@ -72,7 +72,7 @@ def upgrade() -> None:
         ),
         sa.Column("failure", sa.JSON(), nullable=True),
         sa.Column("turn_count", sa.Integer(), nullable=False),
-        sa.Column("reward", sa.Float(), nullable=False),
+        sa.Column("reward", sa.Double(), nullable=False),
         sa.Column("claim_token", sa.String(length=36), nullable=True),
         sa.Column("claim_until", sa.DateTime(timezone=True), nullable=True),
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -91,8 +91,8 @@ def upgrade() -> None:
         sa.Column("finish_reason", sa.String(length=64), nullable=True),
         sa.Column("prompt_tokens", sa.Integer(), nullable=True),
         sa.Column("completion_tokens", sa.Integer(), nullable=True),
-        sa.Column("latency_seconds", sa.Float(), nullable=True),
-        sa.Column("first_token_seconds", sa.Float(), nullable=True),
+        sa.Column("latency_seconds", sa.Double(), nullable=True),
+        sa.Column("first_token_seconds", sa.Double(), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.ForeignKeyConstraint(
             ["lane_id"], ["episode_lane.id"], name=op.f("fk_episode_turn_lane_id_episode_lane")

@@ -254,6 +254,11 @@ async def host(world: World, session: WriteSession) -> Names:
     return {"host_id": row.slug, "slug": row.slug}
 
 
+async def endpoint(_world: World, session: WriteSession) -> Names:
+    made = await add_endpoint(session, "a", slug="end-2345bcdf")
+    return {"endpoint_id": made.slug, "slug": made.slug}
+
+
 async def cluster(_world: World, _session: WriteSession) -> Names:
     return {"cluster_id": "embedded", "slug": "embedded"}
 
@@ -279,6 +284,7 @@ _CLUSTER_FORM = {
 _NEW_PASSWORD = {"password": PASSWORD, "repeat": PASSWORD}
 _POINTS = {"points": [{"key": "loss", "step": 1, "value": 0.5}]}
 _VALUE = {"value": "hf_9d8c7b6a5f"}
+_SERVER = {"name": "Ours", "base_url": "https://9.9.9.9/v1", "key": ""}
 _HOST = {"host": "ray.internal", "reason": "the team's cluster"}
 _ENDPOINT = "end-audited1"
 _EVAL_SET = {
@@ -465,6 +471,12 @@ SAMPLES: dict[str, Sample] = {
     "POST /settings/tokens": Sample(Action.TOKEN_CREATE, nothing, _TOKEN),
     "DELETE /api/v1/tokens/{token_id}": Sample(Action.TOKEN_REVOKE, token),
     "POST /settings/tokens/{token_id}/revoke": Sample(Action.TOKEN_REVOKE, token),
+    "POST /api/v1/endpoints": Sample(Action.ENDPOINT_CREATE, nothing, _SERVER),
+    "POST /endpoints": Sample(Action.ENDPOINT_CREATE, nothing, _SERVER),
+    "PATCH /api/v1/endpoints/{endpoint_id}": Sample(Action.ENDPOINT_CHANGE, endpoint, _SERVER),
+    "POST /endpoints/{slug}": Sample(Action.ENDPOINT_CHANGE, endpoint, _SERVER),
+    "DELETE /api/v1/endpoints/{endpoint_id}": Sample(Action.ENDPOINT_REMOVE, endpoint),
+    "POST /endpoints/{slug}/remove": Sample(Action.ENDPOINT_REMOVE, endpoint),
     "POST /api/v1/outgoing-hosts": Sample(Action.HOST_ALLOW, nothing, _HOST),
     "POST /settings/outgoing": Sample(Action.HOST_ALLOW, nothing, _HOST),
     "DELETE /api/v1/outgoing-hosts/{host_id}": Sample(Action.HOST_REFUSE, host),
@@ -517,6 +529,8 @@ UNCHANGING = {
     "POST /api/v1/configs/import": "looks at a text that is not stored",
     "POST /api/v1/configs/render": "looks at a config that is not stored",
     "POST /api/v1/outgoing-hosts/check": "says whether an address would be called",
+    "POST /api/v1/endpoints/{endpoint_id}/check": "has the worker look at it sooner",
+    "POST /endpoints/{slug}/check": "has the worker look at it sooner",
     "POST /settings/outgoing/try": "says whether an address would be called",
     "POST /preferences/{name}": "sets a cookie of one's own browser",
 }

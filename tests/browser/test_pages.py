@@ -63,6 +63,8 @@ PAGES = {
     "adapters": "/adapters",
     "adapter": "/adapters/{promoted.adapter}",
     "adapter-delete": "/adapters/{promoted.adapter}/delete",
+    "endpoints": "/endpoints",
+    "endpoint": "/endpoints/fake",
     "clusters": "/clusters",
     "cluster": "/clusters/embedded",
     "cluster-new": "/clusters/new",
@@ -81,6 +83,7 @@ EMPTY_PAGES = {
     "evaluations": "/evaluations",
     "evaluation-new": "/evaluations/new",
     "adapters": "/adapters",
+    "endpoints": "/endpoints",
     "clusters": "/clusters",
     "playground": "/playground",
 }

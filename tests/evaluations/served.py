@@ -3,11 +3,11 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from app.llm.connect import connect
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.episodes.seats import Seat
 from app.llm.chat import ChatModel
+from app.llm.connect import connect
 from app.llm.openai import OpenAIChat
 
 

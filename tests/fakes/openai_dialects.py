@@ -47,7 +47,8 @@ def completion(model: str, text: str, *, finish: str, prompt_tokens: int) -> Jso
         "choices": [choice],
         "service_tier": None,
         "system_fingerprint": "vllm-0.32.0-bdf177a9",
-        "usage": usage(text, prompt_tokens),
+        "usage": usage(text, prompt_tokens)
+        | {"prompt_tokens_details": None, "completion_tokens_details": None},
         **dict.fromkeys(_NULLS),
     }
 

@@ -56,12 +56,17 @@ TABLE: dict[Right, str] = {
         GET /
         GET /api/v1/clusters
         GET /api/v1/clusters/{cluster_id}
+        GET /api/v1/endpoints
+        GET /api/v1/endpoints/{endpoint_id}
+        GET /api/v1/endpoints/{endpoint_id}/models
         GET /api/v1/experiments
         GET /api/v1/projects
         GET /api/v1/recipes
         GET /api/v1/recipes/{name}
         GET /clusters
         GET /clusters/{slug}
+        GET /endpoints
+        GET /endpoints/{slug}
         GET /eval-sets
         GET /evaluations
         GET /experiments
@@ -103,6 +108,8 @@ TABLE: dict[Right, str] = {
     """,
     (READ, RUN): """
         GET /api/v1/runs/{run_id}
+        GET /api/v1/runs/{run_id}/evaluations/{step}
+        GET /api/v1/runs/{run_id}/evaluations/{step}/episodes/{number}
         GET /api/v1/runs/{run_id}/events
         GET /api/v1/runs/{run_id}/logs
         GET /api/v1/runs/{run_id}/logs.txt
@@ -193,8 +200,8 @@ TABLE: dict[Right, str] = {
         GET /playground/{slug}/messages
         GET /playground/{slug}/pictures/{lane}/{turn}.png
     """,
+    # Its deletion comes last: the others are called on the same one.
     (WRITE, EPISODE): """
-        DELETE /api/v1/episodes/{episode_id}
         DELETE /api/v1/episodes/{episode_id}/shares/{share_id}
         GET /api/v1/episodes/{episode_id}/shares
         POST /api/v1/episodes/{episode_id}/fork
@@ -207,6 +214,7 @@ TABLE: dict[Right, str] = {
         POST /playground/{slug}/share
         POST /playground/{slug}/shares/{share}/revoke
         POST /playground/{slug}/turns
+        DELETE /api/v1/episodes/{episode_id}
     """,
     (WRITE, SWEEP): """
         GET /sweeps/{slug}/stop
@@ -289,6 +297,7 @@ TABLE: dict[Right, str] = {
         POST /clusters/{slug}/check
         POST /clusters/{slug}/delete
         POST /clusters/{slug}/edit
+        DELETE /api/v1/endpoints/{endpoint_id}
         DELETE /api/v1/outgoing-hosts/{host_id}
         DELETE /api/v1/secrets/{name}
         GET /api/v1/outgoing-hosts
@@ -303,10 +312,17 @@ TABLE: dict[Right, str] = {
         GET /settings/users
         GET /settings/users/{user_id}
         PATCH /api/v1/clusters/{cluster_id}
+        PATCH /api/v1/endpoints/{endpoint_id}
+        POST /api/v1/endpoints
+        POST /api/v1/endpoints/{endpoint_id}/check
         POST /api/v1/outgoing-hosts
         POST /api/v1/outgoing-hosts/check
         POST /api/v1/projects
         POST /clusters/{slug}/consents
+        POST /endpoints
+        POST /endpoints/{slug}
+        POST /endpoints/{slug}/check
+        POST /endpoints/{slug}/remove
         POST /projects/new
         POST /settings/invites
         POST /settings/invites/{invite_id}/revoke

@@ -41,7 +41,7 @@ from app.web.session_cookie import SESSION_COOKIE
 from tests.api.helpers import bearer, make_token
 from tests.code.zips import zip_of
 from tests.conftest import sqlite_copy
-from tests.evaluations.factories import add_played
+from tests.evaluations.factories import add_endpoint, add_played
 from tests.factories import ADA, make_experiment, make_promotion
 from tests.playground.factories import add_episode, said
 from tests.secrets.conftest import with_keys
@@ -216,6 +216,7 @@ async def _plant(database: Database, home: Path, captured: io.StringIO) -> Plant
         check = await registry.ask_check(session, far, actor=ADA)
         default = await projects.get(session, "default")
         evaluation = (await add_played(session, default, "a", "b")).slug
+        await add_endpoint(session, "a")
         promotion = await make_promotion(session, run)
         adapter, checkpoint = promotion.adapter.slug, promotion.adapter.checkpoint.slug
     return Planted(
@@ -232,6 +233,7 @@ async def _plant(database: Database, home: Path, captured: io.StringIO) -> Plant
             "/projects": {"slug": "default", "project_id": "default", "name": "P_PLAIN"},
             "/clusters": {"slug": far.slug, "cluster_id": far.slug},
             "/checks": {"check_id": check.slug},
+            "/endpoints": {"slug": "fake", "endpoint_id": "fake"},
             "/code": {"code_id": code_id},
             "/episodes": {"episode_id": episode.slug, "lane": "1", "turn": "1"},
             "/evaluations": {"slug": evaluation, "evaluation_id": evaluation},

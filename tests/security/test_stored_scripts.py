@@ -126,6 +126,7 @@ async def fill(database: Database) -> tuple[str, dict[str, list[str]]]:
         "/playground/{slug}/pictures/{lane}/{turn}": ["1"],
         "/playground/{slug}/export.{kind}": ["json"],
         "/clusters/{slug}": [cluster],
+        "/endpoints/{slug}": ["fake"],
         "/settings/users/{user_id}": [str(user.id)],
         "/projects/{slug}/secrets/{name}": [PAYLOADS[1].replace("/", "")],
         "/settings/secrets/{name}": [PAYLOADS[1].replace("/", "")],

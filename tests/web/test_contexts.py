@@ -16,6 +16,8 @@ from app.checkpoints import contexts as checkpoints
 from app.clusters import contexts as clusters
 from app.code import contexts as code
 from app.editor import contexts as editor
+from app.endpoints import contexts as endpoints
+from app.evaluations import contexts as evaluations
 from app.experiments import contexts as experiments
 from app.outgoing import contexts as outgoing
 from app.playground import contexts as playground
@@ -46,6 +48,8 @@ FEATURES: tuple[ModuleType, ...] = (
     clusters,
     code,
     editor,
+    endpoints,
+    evaluations,
     experiments,
     outgoing,
     playground,

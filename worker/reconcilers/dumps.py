@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from uuid import UUID
 
+from app.episodes.packed import pack
 from app.ids import new_id
 from app.logs.parsers.eval_dump import EvalDump, parse_eval_dump
 from app.logs.parsers.records import storable
@@ -27,6 +28,8 @@ class Evaluation:
     path: str
     dump: EvalDump
     time: float | None
+    rollouts: bytes
+    """What was said in its episodes (`app/episodes/packed.py`)."""
 
     @property
     def solve_rate(self) -> float:
@@ -74,7 +77,9 @@ def read_evaluation(path: str, *, step: int, folder: Path, time: float | None) -
     except (OSError, RuntimeError, _Unfit) as error:
         log.warning("evaluation dump is not read: %.200s: %s", path, error)
         return None
-    return Evaluation(step, str(file), dump, time) if dump.episodes else None
+    if not dump.episodes:
+        return None
+    return Evaluation(step, str(file), dump, time, pack(dump.episodes))
 
 
 class _Unfit(Exception):

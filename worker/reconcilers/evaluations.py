@@ -15,7 +15,7 @@ from app.episodes.states import Outcome
 from app.errors import SkydeckError
 from app.evaluations import progress, repository
 from app.evaluations.progress import Ended
-from app.llm.chat import ModelErrorKind, Sampling
+from app.llm.chat import ModelError, ModelErrorKind, Sampling
 from app.maze.parse import Dialect
 from app.models import Evaluation, EvaluationItem, EvaluationStatus
 from worker.lease import Clock
@@ -112,6 +112,8 @@ class EvaluationsReconciler(Reconciler[Subject, Play]):
                     cancel=told,
                     sleep=self._sleep,
                 )
+        except ModelError as error:
+            return Play(failure=Failure(error.kind, error.message, is_retryable=error.is_retryable))
         except SkydeckError as error:
             # The endpoint is gone from the registry, or may not be called.
             return Play(failure=Failure(ModelErrorKind.REFUSED, error.message))

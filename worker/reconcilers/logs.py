@@ -21,7 +21,7 @@ from app.clusters.registry import ClusterAccess
 from app.db import ReadSession, WriteSession
 from app.logs import service as logs
 from app.metrics import service as metrics
-from app.models import Attempt, ClusterKind, LogStream, Run, TrainingEvaluation
+from app.models import Attempt, ClusterKind, LogStream, Run, TrainingEvaluation, TrainingRollouts
 from app.ray.head_state import read_head_state
 from app.ray.logs import job_log_path, read_log_file
 from app.recipes.shell import with_run_id
@@ -225,6 +225,8 @@ async def _store(
         # Both come from what the job wrote, and not from its log.
         row.env_id, row.path = masker.text(row.env_id), masker.text(row.path)
         session.add(row)
+        await session.flush()
+        session.add(TrainingRollouts(evaluation_id=row.id, payload=evaluation.rollouts))
     run = await session.get_one(Run, stream.run_id)
     reading.progress.put(run, now=now)
     if is_first or reading.saved:

@@ -12,7 +12,7 @@ from worker.serving.pictures import Pictures
 from worker.serving.requests import ImagePart, Message
 
 # The model has no text tokens. Pieces of this size are about what a real tokenizer makes.
-_PIECE = re.compile(r"\w{1,4}|[^\w\s]")
+_PIECE = re.compile(r"[A-Za-z0-9_]{1,4}|\S")
 _FRAME = 5
 """Tokens around each message in the chat template."""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
+from app.episodes import rollouts
 from app.logs import service as logs
 from app.metrics import service as metrics
 from app.models import Event, LogStream, MetricSeries, Run, RunStatus, TrainingEvaluation
@@ -305,3 +306,16 @@ async def test_a_resumed_run_gets_a_second_log_and_goes_on_in_its_series(bench: 
         )
     assert summary is not None
     assert (summary.last_step, summary.last) == (2, 0.4)
+
+
+async def test_what_was_said_in_an_evaluation_outlives_its_dump(bench: Bench) -> None:
+    slug = await bench.start_run()
+    file = write_dump(bench, slug, 3, [False, True])
+    bench.write_log(slug, record(f"Dumped eval data for easy to {file}").encode())
+    await bench.step()
+    file.unlink()
+    async with bench.database.read() as session:
+        run = await runs.get(session, slug)
+        found = await rollouts.get_rollout(session, run, 3, 1)
+    (turn,) = found.loaded.lanes[0].lane.turns
+    assert turn.answer.text == "<action>stop</action>"
