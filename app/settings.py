@@ -167,7 +167,10 @@ _DRIVERS = {
     "sqlite": "sqlite+aiosqlite",
 }
 # Read by others: the client and command line, a job, the conformance tests.
-_NOT_SETTINGS = {PREFIX + name for name in ("URL", "TOKEN", "RUN_ID", "RUN_DIR", "SHARED")}
+_NOT_SETTINGS = {
+    PREFIX + name
+    for name in ("URL", "TOKEN", "RUN_ID", "RUN_DIR", "SHARED", "VLLM_URL", "VLLM_KEY")
+}
 _SCHEMES = ("sqlite+aiosqlite", "postgresql+asyncpg")
 
 

@@ -11,8 +11,8 @@ from app.maze.parse import Dialect
 MAX_EPISODE_CHARACTERS = 256 * 1024
 MAX_CHARACTERS = 16 * 1024 * 1024
 """Of all episodes together; those beyond are left out. Answers compress to a tenth or less."""
+# JSON writes a character in up to twelve bytes, and marks around texts.
 _MAX_UNPACKED_BYTES = 16 * MAX_CHARACTERS
-# JSON escapes: six bytes for a character, and the marks around it.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,22 +27,26 @@ class Rollout:
     feedbacks: tuple[str, ...] = ()
 
 
+def kept(episodes: Sequence[DumpedEpisode]) -> list[bool]:
+    """By episode: whether its answers are kept, and the maze that they were given in is known."""
+    return [
+        fits and each.seed is not None for fits, each in zip(_fits(episodes), episodes, strict=True)
+    ]
+
+
 def pack(episodes: Sequence[DumpedEpisode]) -> bytes:
     """The episodes in their order, as compressed JSON."""
-    rows, left = [], MAX_CHARACTERS
-    for episode in episodes:
-        is_kept = episode.said.length <= min(left, MAX_EPISODE_CHARACTERS)
-        left -= episode.said.length if is_kept else 0
-        rows.append(
-            [
-                episode.env_id,
-                episode.max_turns,
-                episode.said.has_keywords,
-                episode.stop_reason[:64],
-                episode.said.answers if is_kept else None,
-                episode.said.feedbacks if is_kept else [],
-            ]
-        )
+    rows = [
+        [
+            each.env_id,
+            each.max_turns,
+            each.said.has_keywords,
+            each.stop_reason[:64],
+            each.said.answers if fits else None,
+            each.said.feedbacks if fits else [],
+        ]
+        for fits, each in zip(_fits(episodes), episodes, strict=True)
+    ]
     return zlib.compress(json.dumps(rows).encode())
 
 
@@ -61,3 +65,12 @@ def unpack(payload: bytes, index: int) -> Rollout | None:
         answers=None if answers is None else tuple(answers),
         feedbacks=tuple(feedbacks),
     )
+
+
+def _fits(episodes: Sequence[DumpedEpisode]) -> list[bool]:
+    found, left = [], MAX_CHARACTERS
+    for episode in episodes:
+        fits = episode.said.length <= min(left, MAX_EPISODE_CHARACTERS)
+        left -= episode.said.length if fits else 0
+        found.append(fits)
+    return found

@@ -148,6 +148,34 @@ class EpisodePage:
 
 
 @dataclass(frozen=True, slots=True)
+class RolloutPage:
+    """An episode of a training's evaluation. `problem` says where what is shown may be wrong.
+
+    What the run counted need not be what is rebuilt: `is_passed` is a reward above zero.
+    """
+
+    run_slug: str
+    run_name: str
+    attempt: int
+    step: int
+    number: int
+    count: int
+    title: str
+    env_words: str
+    seed: int
+    needed_turns: int
+    dialect: str
+    is_solved: bool
+    is_passed: bool
+    reward: float | None
+    problem: str
+    previous_url: str
+    next_url: str
+    """Empty for the first and the last one."""
+    stage: Stage
+
+
+@dataclass(frozen=True, slots=True)
 class MessageView:
     """A message as it was sent. `picture_url` is empty where it has no picture."""
 

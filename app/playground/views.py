@@ -5,9 +5,10 @@ from urllib.parse import urlencode
 
 from app.episodes.engine import TurnRecord
 from app.episodes.loaded import LoadedEpisode
+from app.episodes.rollouts import FoundRollout
 from app.episodes.states import EpisodeOrigin
 from app.maze.eval_sets import EVAL_SETS
-from app.models import Episode, EpisodeLane
+from app.models import Episode, EpisodeLane, Run
 from app.playground import form
 from app.playground.contexts import (
     BranchLink,
@@ -19,12 +20,14 @@ from app.playground.contexts import (
     MessageView,
     ModelGroup,
     PlaygroundPage,
+    RolloutPage,
 )
 from app.playground.form import Draft
 from app.playground.plain_text import plain_text
 from app.playground.stage import Viewing, picture_url, stage
 from app.playground.trail import moves_left
 from app.playground.words import environment_words, lane_icon, lane_words
+from app.runs.views import rollout_url
 from app.web.deps import Viewer
 from app.web.forms import FormField, group_problems
 from app.web.paging import Pager
@@ -64,6 +67,39 @@ def episode_page(
         branches=[BranchLink(each.slug, each.parent_turn or 0) for each in branches],
         can_write=can_write,
         again_url=f"{HOME}?{urlencode({'from': episode.slug})}#new",
+    )
+
+
+def rollout_page(run: Run, found: FoundRollout, *, turn: int | None) -> RolloutPage:
+    """Read-only; what was sent is not kept, but can be read off what is shown."""
+    evaluation, recorded = found.evaluation, found.loaded.recorded
+    assert recorded is not None
+    task, count = found.loaded.task, len(evaluation.items)
+
+    def url(number: int) -> str:
+        return rollout_url(run.slug, evaluation, number) if 1 <= number <= count else ""
+
+    viewing = Viewing(url=url(found.number), turn=turn, can_play=False, has_messages=False)
+    words = environment_words(task.env_id)
+    return RolloutPage(
+        run_slug=run.slug,
+        run_name=run.name,
+        attempt=evaluation.attempt_number,
+        step=evaluation.step,
+        number=found.number,
+        count=count,
+        title=f"{words.split()[0]} maze, seed {task.seed}",
+        env_words=words,
+        seed=task.seed,
+        needed_turns=needed_turns(found.loaded),
+        dialect=task.dialect,
+        is_solved=recorded.is_solved,
+        is_passed=recorded.is_passed,
+        reward=recorded.reward,
+        problem=recorded.problem,
+        previous_url=url(found.number - 1),
+        next_url=url(found.number + 1),
+        stage=stage(found.loaded, viewing),
     )
 
 

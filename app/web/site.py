@@ -18,6 +18,7 @@ from app.experiments import form_routes as experiment_forms
 from app.experiments import routes as experiments
 from app.experiments import tab_routes as experiment_tabs
 from app.outgoing import routes as outgoing
+from app.playground import rollout_routes
 from app.playground import routes as playground
 from app.projects import routes as projects
 from app.runs import action_routes, routes, stream_routes, tab_routes
@@ -59,6 +60,7 @@ ROUTERS = (
     cluster_actions.router,
     evaluations.router,
     playground.router,
+    rollout_routes.router,
     clusters.router,
     cluster_forms.router,
     endpoints.router,

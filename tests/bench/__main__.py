@@ -10,7 +10,7 @@ import sys
 
 import psutil
 
-BENCHMARKS = ("maze", "recipes", "logs", "product", "evaluations", "sign-in", "trainer")
+BENCHMARKS = ("maze", "recipes", "logs", "product", "episodes", "evaluations", "sign-in", "trainer")
 
 
 def main(names: list[str]) -> int:

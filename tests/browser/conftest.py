@@ -27,6 +27,7 @@ from app.secrets.vault import attach
 from app.settings import ROOT, Settings
 from app.web.deps import SESSION_COOKIE
 from tests.conftest import sqlite_copy
+from tests.episodes.factories import add_rollouts, solution, wall
 from tests.evaluations.factories import add_endpoint, add_played
 from tests.factories import make_checkpoint, make_promotion
 from tests.playground.factories import FAILURE, add_episode, said
@@ -93,6 +94,9 @@ def site(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
                 answers = [*said("right", "up", "right"), HOSTILE]
                 episode = await add_episode(session, home.id, answers, error=FAILURE)
                 promoted = await _promoted(session, seeded.succeeded)
+                failed = await runs.get(session, seeded.failed)
+                walls = [wall()] * 15
+                await add_rollouts(session, failed, solution(), walls, counted=[True, True])
         async with opened(empty_url) as database:
             secret = await sign_in(database)
         made = (run.experiment.slug, sweep.slug, episode.slug, played.slug, promoted)

@@ -48,6 +48,8 @@ PAGES = {
     "episode-start": "/playground/{episode}?turn=0",
     "episode-messages": "/playground/{episode}/messages?lane=1&turn=3",
     "episode-share": "/playground/{episode}/share",
+    "rollout": "/runs/{failed}/attempts/1/evaluations/7/1",
+    "rollout-differs": "/runs/{failed}/attempts/1/evaluations/7/2?turn=3",
     "evaluations": "/evaluations",
     "evaluation": "/evaluations/{evaluation}",
     "evaluation-new": "/evaluations/new?model=maze-base",

@@ -3,6 +3,7 @@
 import re
 
 from app.adapters.faults import PromotionFault
+from app.episodes.states import LaneStatus, Outcome
 from app.models import AdapterStatus, AttemptStatus, ClusterStatus, PromotionStatus, RunStatus
 from app.recipes import service as recipes
 from app.settings import PREFIX, ROOT, Settings
@@ -29,7 +30,7 @@ def test_no_setting_is_documented_that_does_not_exist() -> None:
 
 def test_each_status_is_explained() -> None:
     text = page("docs/statuses.md")
-    for status in (*RunStatus, *AttemptStatus, *ClusterStatus):
+    for status in (*RunStatus, *AttemptStatus, *ClusterStatus, *LaneStatus, *Outcome):
         assert f"`{status}`" in text
 
 

@@ -119,6 +119,8 @@ TABLE: dict[Right, str] = {
         GET /adapters
         GET /api/v1/adapters
         GET /api/v1/runs/{run_id}/checkpoints
+        GET /runs/{slug}/attempts/{attempt}/evaluations/{step}/{number}
+        GET /runs/{slug}/attempts/{attempt}/evaluations/{step}/{number}/pictures/{lane}/{turn}.png
         GET /runs/{slug}/chart
         GET /runs/{slug}/charts
         GET /runs/{slug}/checkpoints

@@ -41,6 +41,7 @@ from app.web.session_cookie import SESSION_COOKIE
 from tests.api.helpers import bearer, make_token
 from tests.code.zips import zip_of
 from tests.conftest import sqlite_copy
+from tests.episodes.factories import add_rollouts
 from tests.evaluations.factories import add_endpoint, add_played
 from tests.factories import ADA, make_experiment, make_promotion
 from tests.playground.factories import add_episode, said
@@ -201,6 +202,7 @@ async def _plant(database: Database, home: Path, captured: io.StringIO) -> Plant
         run = await runs.get(session, slug)
         _, shared = await sharing.create(session, run, actor=ADA, days=1)
         episode = await add_episode(session, run.project_id, said("right"))
+        await add_rollouts(session, run, said("right", "up"))
         _, watched = await sharing.create(session, episode, actor=ADA, days=1)
         stream = await logs.find_stream(session, run, 1)
         assert stream is not None
@@ -224,7 +226,15 @@ async def _plant(database: Database, home: Path, captured: io.StringIO) -> Plant
         file=Path(str(database.engine.url.database)),
         service_log=captured.getvalue(),
         urls={
-            "/runs": {"slug": slug, "run_id": slug},
+            "/runs": {
+                "slug": slug,
+                "run_id": slug,
+                "attempt": "1",
+                "step": "7",
+                "number": "1",
+                "lane": "1",
+                "turn": "1",
+            },
             "/experiments": {
                 "slug": run.experiment.slug,
                 "experiment_id": run.experiment.slug,

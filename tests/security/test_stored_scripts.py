@@ -26,6 +26,7 @@ from app.users import service as users
 from app.web.deps import SESSION_COOKIE
 from tests.browser.conftest import opened, serving
 from tests.conftest import sqlite_copy
+from tests.episodes.factories import add_rollouts
 from tests.evaluations.factories import add_endpoint, add_played
 from tests.factories import make_promotion
 from tests.playground.factories import add_episode, said
@@ -40,6 +41,7 @@ PARAMETER = re.compile(r"\{(\w+)\}")
 # Streams never end, and are fetched by the pages themselves.
 STREAMS = {"/runs/{slug}/stream", "/runs/{slug}/log/stream"}
 PLAIN = {"text/plain", "text/csv", "application/zip", "application/json"}
+ROLLOUT = "/runs/{slug}/attempts/{attempt}/evaluations/{step}/{number}"
 DOWNLOADS = {
     "/runs/{slug}/log.txt",
     "/evaluations/{slug}/episodes.csv",
@@ -94,6 +96,7 @@ async def fill(database: Database) -> tuple[str, dict[str, list[str]]]:
         failed = await runs.get(session, seeded.failed)
         lines = "".join(f"{payload}\n" for payload in PAYLOADS)
         await add_log(session, failed, failed.attempts[0], lines.encode())
+        await add_rollouts(session, outside, PAYLOADS)
         _, shared = await sharing.create(session, failed, actor=MALLORY)
         episode = await add_episode(session, home.id, [*said("right", "up"), *PAYLOADS[:3]])
         _, watched = await sharing.create(session, episode, actor=MALLORY)
@@ -110,6 +113,11 @@ async def fill(database: Database) -> tuple[str, dict[str, list[str]]]:
         assert await poison(session) > 20
     return seeded.session_secret, {
         "/runs/{slug}": [seeded.failed, seeded.queued, outside.slug],
+        "/runs/{slug}/attempts/{attempt}": ["1"],
+        "/runs/{slug}/attempts/{attempt}/evaluations/{step}": ["7"],
+        "/runs/{slug}/attempts/{attempt}/evaluations/{step}/{number}": ["1"],
+        f"{ROLLOUT}/pictures/{{lane}}": ["1"],
+        f"{ROLLOUT}/pictures/{{lane}}/{{turn}}": ["1"],
         "/experiments/{slug}": [experiment],
         "/experiments/{slug}/versions/{version}": ["1"],
         "/sweeps/{slug}": [sweep],

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from uuid import UUID
 
-from app.episodes.packed import pack
+from app.episodes.packed import kept, pack
 from app.ids import new_id
 from app.logs.parsers.eval_dump import EvalDump, parse_eval_dump
 from app.logs.parsers.records import storable
@@ -56,8 +56,9 @@ class Evaluation:
                     "passed": episode.is_passed,
                     "turns": episode.turns,
                     "reward": episode.score_sum,
+                    "kept": is_kept,
                 }
-                for episode in episodes
+                for episode, is_kept in zip(episodes, kept(episodes), strict=True)
             ],
             path=self.path,
             created_at=now,

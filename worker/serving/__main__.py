@@ -72,6 +72,8 @@ def _serve(home: Path, port: int) -> None:
         socket.create_server(("127.0.0.1", port), backlog=_BACKLOG) as listener,
         announced(home, port=listener.getsockname()[1], key=key) as base_url,
     ):
+        # asyncio sets it only where the socket names its protocol: answers would wait 40 ms.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         log.info("serving at %s", base_url)
         uvicorn.Server(config).run(sockets=[listener])
 

@@ -154,6 +154,7 @@ async def test_an_evaluation_becomes_rows_and_a_solve_rate(bench: Bench) -> None
         "passed": False,
         "turns": 1,
         "reward": 0.0,
+        "kept": True,
     }
     assert await series_of(bench, slug, "skydeck/eval/solve_rate") == ([20], [0.75])
 
