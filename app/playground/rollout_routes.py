@@ -3,7 +3,7 @@
 import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import Path, Query, Request
 from starlette.responses import HTMLResponse, Response
 
 from app.db import Database
@@ -12,12 +12,13 @@ from app.episodes.rollouts import FoundRollout
 from app.errors import NotFound
 from app.models import Run
 from app.playground import views
+from app.routing import Router
 from app.runs import service as runs
 from app.web.deps import RunReader, Store
 from app.web.htmx import HtmxRequest
 from app.web.templating import fragment, page
 
-router = APIRouter()
+router = Router()
 _MOST = 2**31 - 1
 Attempt = Annotated[int, Path(ge=1, le=_MOST)]
 Step = Annotated[int, Path(ge=0, lt=2**63)]
