@@ -5,7 +5,7 @@ import json
 
 import httpx
 import pytest
-from PIL import Image
+from PIL import Image, ImageSequence
 
 from app.db import Database
 from app.llm.chat import ModelError, ModelErrorKind
@@ -158,7 +158,8 @@ async def test_exports(client: httpx.AsyncClient, page_database: Database) -> No
         "('move', 3)",
     ]
     gif = await client.get(f"{url}/export.gif")
-    assert Image.open(io.BytesIO(gif.content)).n_frames == 4
+    frames = ImageSequence.Iterator(Image.open(io.BytesIO(gif.content)))
+    assert len(list(frames)) == 4
     for each in (answer, gif):
         assert each.headers["content-disposition"].startswith("attachment; filename=")
     assert (await client.get(f"{url}/export.exe")).status_code == 404
