@@ -39,10 +39,6 @@ class LogCopy:
         """Raises what `ask` raises; the copy then stays as it is. Raises `OSError`."""
         if self.size:
             fetched = await ask(self.lines)
-            # The last line may lack its end.
-            if fetched.count(b"\n") + 1 < self.lines:
-                await asyncio.to_thread(self._put_whole, fetched)
-                return
             if await asyncio.to_thread(self._put_end, fetched):
                 return
             self.lines = min(self.lines * _GROWTH, MOST_LINES)
@@ -50,6 +46,9 @@ class LogCopy:
         await asyncio.to_thread(self._put_whole, whole)
 
     def _put_end(self, fetched: bytes) -> bool:
+        # Fewer lines than were asked for: all that there are. The last one may lack its end.
+        if fetched.count(b"\n") + 1 < self.lines and self._put_whole(fetched):
+            return True
         new = join(_end(self.file, len(fetched) + _KEY_BYTES), fetched)
         if new is None:
             return False
@@ -58,12 +57,14 @@ class LogCopy:
             self.lines = max(self.lines // 2, FIRST_LINES)
         return True
 
-    def _put_whole(self, whole: bytes) -> None:
+    def _put_whole(self, whole: bytes) -> bool:
         """A log only grows: one that is shorter, or another one, is not the same file any more."""
         end = _end(self.file, _KEY_BYTES)
         size = self.size
-        if len(whole) > size and whole[size - len(end) : size] == end:
-            _append(self.file, whole[size:])
+        if len(whole) < size or whole[size - len(end) : size] != end:
+            return False
+        _append(self.file, whole[size:])
+        return True
 
 
 def join(known: bytes, fetched: bytes) -> bytes | None:

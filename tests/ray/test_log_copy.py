@@ -84,6 +84,21 @@ async def test_more_lines_are_asked_for_where_a_log_grows_fast(tmp_path: Path) -
     assert copy.lines == FIRST_LINES
 
 
+async def test_a_server_that_gives_fewer_lines_than_asked_for_holds_nothing_up(
+    tmp_path: Path,
+) -> None:
+    log, copy = Growing(b"begin\n" * 300), LogCopy(tmp_path / "job.log")
+
+    async def ask(lines: int) -> bytes:
+        return await log(min(lines, 10))
+
+    await copy.update(ask)
+    for n in range(3):
+        log.data += b"".join(b"step %d row %d\n" % (n, row) for row in range(100))
+        await copy.update(ask)
+        assert copy.file.read_bytes() == log.data
+
+
 async def test_many_identical_lines_come_out_right(tmp_path: Path) -> None:
     log, copy = Growing(), LogCopy(tmp_path / "job.log")
     for _ in range(5):
