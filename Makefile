@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run install install-dev test lint format audit bench base chaos conformance lock clean
+.PHONY: run install install-dev test lint format audit bench base chaos conformance conformance-vllm lock clean
 
 run: install
 	@exec $(BIN)/skydeck up
@@ -46,6 +46,14 @@ test: install-dev
 
 conformance: install-dev
 	$(BIN)/python -m pytest -n 2 tests/conformance
+
+# The contract tests against a real vLLM on this machine's CPU. MODELS is the folder of its weights.
+VLLM_ENV ?= .venv-vllm
+MODELS ?= $(SKYDECK_SHARED)/models
+conformance-vllm: install-dev
+	bash tests/conformance/vllm_env.sh $(VLLM_ENV)
+	bash tests/conformance/vllm_serve.sh $(VLLM_ENV) $(MODELS) \
+	  $(BIN)/python -m pytest -n 0 tests/contract -k real
 
 # SIGKILL at random moments; ROUNDS=10 is the long form.
 chaos: install-dev

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app.commands import (
+    adapter,
     audit,
+    cluster,
     code,
     config,
+    endpoint,
+    evaluate,
     experiment,
     project,
     run,
@@ -39,7 +43,10 @@ app.add_typer(user.app, name="user")
 app.add_typer(project.app, name="project")
 app.add_typer(experiment.app, name="experiment")
 app.add_typer(run.app, name="run")
+app.add_typer(adapter.app, name="adapter")
 app.add_typer(sweep.app, name="sweep")
+app.add_typer(cluster.app, name="cluster")
+app.add_typer(endpoint.app, name="endpoint")
 app.add_typer(secret.app, name="secret")
 app.add_typer(config.app, name="config")
 app.add_typer(code.app, name="code")
@@ -66,6 +73,9 @@ def main() -> None:
         sys.exit(1)
     except Exception as error:
         _fail(masked(f"unexpected {type(error).__name__}: {error}"))
+
+
+app.command()(evaluate.evaluate)
 
 
 @app.command()

@@ -21,7 +21,10 @@ import orjson
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from app import __version__
+from app.client_adapters import AdapterCalls
+from app.client_clusters import ClusterCalls
 from app.client_errors import error_of
+from app.client_evaluations import EvaluationCalls
 from app.client_experiments import ExperimentCalls
 from app.client_log import MetricLog
 from app.errors import NotSignedIn, SkydeckError, TooMany, Unavailable
@@ -40,7 +43,7 @@ _PATIENCE = 10
 _ASKED, _LONGEST_PAUSE = 7, 8.0
 
 
-class Client(ExperimentCalls):
+class Client(ExperimentCalls, ClusterCalls, AdapterCalls, EvaluationCalls):
     """Each call raises a `SkydeckError`: of the answer's kind, or `Unavailable` without one.
 
     So does a `url` that is no address. `renew` is called once for a new token when the present one
@@ -128,11 +131,6 @@ class Client(ExperimentCalls):
 
     def get_code(self, code_id: str) -> Json:
         return self._get(f"/code/{code_id}")
-
-    def change_cluster(self, cluster_id: str, **consents: bool) -> Json:
-        """An administrator's consents: `runs_member_code`, `shows_secrets`."""
-        body = json.dumps(consents)
-        return self._call("PATCH", f"/clusters/{cluster_id}", content=body, headers=_JSON)
 
     def create_experiment(
         self,
@@ -375,6 +373,8 @@ class Client(ExperimentCalls):
         answer = self._request(method, path, **options)
         if answer.is_error:
             raise error_of(answer)
+        if answer.status_code == httpx.codes.NO_CONTENT:
+            return {}
         try:
             body: Json = answer.json()
         except ValueError:

@@ -68,6 +68,14 @@ class Settings(BaseSettings):
             "it is a team's (PostgreSQL and a second enabled user)"
         ),
     ] = "auto"
+    embedded_endpoint: Annotated[
+        Literal["auto", "on", "off"],
+        BeforeValidator(lambda given: _SWITCHES.get(str(given).lower(), given)),
+        Field(
+            description="Whether `skydeck up` serves the maze model and its adapters on this "
+            "machine; `auto`: where it starts the cluster that trains them"
+        ),
+    ] = "auto"
     embedded_cpus: Annotated[
         int, Field(ge=1, le=64, description="CPUs of the embedded cluster")
     ] = 2
@@ -101,6 +109,14 @@ class Settings(BaseSettings):
         int,
         Field(ge=60, description="Most requests a minute of one token or browser to one process"),
     ] = 1200
+    aws_session_name: Annotated[
+        str,
+        Field(
+            pattern=r"^[\w+=,.@-]{2,64}$",
+            description="Session name of the AWS roles that Skydeck assumes; only who created a "
+            "HyperPod Ray cluster, session name included, may open it, so never change it",
+        ),
+    ] = "skydeck"
     lease_seconds: Annotated[
         float,
         Field(
@@ -125,6 +141,10 @@ class Settings(BaseSettings):
         """Whether the database is one that a team shares."""
         return self.url.startswith("postgresql")
 
+    def has_embedded_endpoint(self, *, has_cluster: bool) -> bool:
+        """Whether `skydeck up` serves the maze model. `has_cluster`: it starts a cluster too."""
+        return self.embedded_endpoint == "on" or (self.embedded_endpoint == "auto" and has_cluster)
+
     @property
     def secret_keys(self) -> Path:
         """The file of the keys that secrets are encrypted with; see `app/secrets/crypto.py`."""
@@ -135,6 +155,11 @@ class Settings(BaseSettings):
         """Folder of the embedded cluster's runs; one folder a run, named by its slug."""
         return self.home / "runs"
 
+    @cached_property
+    def adapters_dir(self) -> Path:
+        """Folder of the adapters that the embedded endpoint serves; one folder an adapter."""
+        return self.home / "adapters"
+
 
 _DRIVERS = {
     "postgresql": "postgresql+asyncpg",
@@ -142,7 +167,10 @@ _DRIVERS = {
     "sqlite": "sqlite+aiosqlite",
 }
 # Read by others: the client and command line, a job, the conformance tests.
-_NOT_SETTINGS = {PREFIX + name for name in ("URL", "TOKEN", "RUN_ID", "RUN_DIR", "SHARED")}
+_NOT_SETTINGS = {
+    PREFIX + name
+    for name in ("URL", "TOKEN", "RUN_ID", "RUN_DIR", "SHARED", "VLLM_URL", "VLLM_KEY")
+}
 _SCHEMES = ("sqlite+aiosqlite", "postgresql+asyncpg")
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Protocol
 
 from sqlalchemy import delete
@@ -15,6 +16,8 @@ from app.metrics import service as metrics
 from app.models import Worker
 from app.secrets import service as secrets
 from app.users import service as users
+from worker.reconcilers.logs import REMOTE_LOGS
+from worker.reconcilers.remote_logs import forget_old_copies
 
 PAUSE_SECONDS = 600.0
 _FORGET_WORKERS_AFTER = timedelta(days=1)
@@ -33,6 +36,7 @@ async def keep_clean(
     connections: Connections,
     stop: asyncio.Event,
     *,
+    home: Path,
     pause_seconds: float = PAUSE_SECONDS,
 ) -> None:
     """Cleans up at once and then every `pause_seconds` until `stop`."""
@@ -40,6 +44,7 @@ async def keep_clean(
         try:
             await connections.close_old()
             await clean_up(database, now=utcnow())
+            await asyncio.to_thread(forget_old_copies, home / REMOTE_LOGS, now=utcnow())
         except Exception:
             log.exception("could not clean up; will be tried again")
         try:

@@ -18,9 +18,27 @@ from sqlalchemy import CursorResult, Select, Update, or_, select, update
 
 from app.clock import utcnow
 from app.db import Database, WriteSession
-from app.models import Cluster, LogStream, Run
+from app.models import (
+    CheckpointWatch,
+    Cluster,
+    ClusterCheck,
+    Endpoint,
+    EvaluationItem,
+    LogStream,
+    Promotion,
+    Run,
+)
 
-Leased = type[Cluster] | type[Run] | type[LogStream]
+Leased = (
+    type[Cluster]
+    | type[ClusterCheck]
+    | type[Run]
+    | type[LogStream]
+    | type[CheckpointWatch]
+    | type[Promotion]
+    | type[Endpoint]
+    | type[EvaluationItem]
+)
 Clock = Callable[[], datetime]
 
 # A heartbeat may be late by two of its own periods before the claim runs out.

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 _DRAIN_SECONDS = 5.0
 _IDLE_SECONDS = 0.5
 # One row that cannot be worked on comes back ever later; it must not starve the others.
-_BACK_OFF = wait_exponential_jitter(initial=1, max=60, jitter=1)
+_BACK_OFF = wait_exponential_jitter(multiplier=1, max=60, jitter=1)
 
 
 class Reconciler(ABC, Generic[S, O]):
@@ -38,6 +38,8 @@ class Reconciler(ABC, Generic[S, O]):
     """
 
     model: ClassVar[Leased]
+    concurrency: ClassVar[int] = 8
+    """How many rows one worker works on at a time, unless its loop is told otherwise."""
 
     @property
     def name(self) -> str:
@@ -79,13 +81,16 @@ class Loop(Generic[S, O]):
         self._back_off = back_off
         self._failures: dict[UUID, int] = {}
         self._working: set[asyncio.Task[None]] = set()
+        self._ended = asyncio.Event()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Works until `stop` is set, then finishes what is in hand, for a few seconds at most."""
         failures = 0
         while not stop.is_set():
+            # Before the look: the next row may be due because one ended while others are claimed.
+            self._ended.clear()
             try:
-                started = await self._start_due()
+                await self._start_due()
                 failures = 0
             except Exception:
                 failures += 1
@@ -93,8 +98,7 @@ class Loop(Generic[S, O]):
                 await _either(stop.wait(), seconds=self._delay(failures))
                 continue
             # A row that was just worked on may be due at once: its end is worth a new look.
-            ended = asyncio.wait(self._working, return_when="FIRST_COMPLETED") if started else None
-            await _either(stop.wait(), ended, seconds=_IDLE_SECONDS)
+            await _either(stop.wait(), self._ended.wait(), seconds=_IDLE_SECONDS)
         await self._drain()
 
     async def turn(self) -> int:
@@ -117,8 +121,12 @@ class Loop(Generic[S, O]):
         for lease in leases:
             task = asyncio.create_task(self._work(lease))
             self._working.add(task)
-            task.add_done_callback(self._working.discard)
+            task.add_done_callback(self._end)
         return len(leases)
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        self._working.discard(task)
+        self._ended.set()
 
     async def _work(self, lease: Lease) -> None:
         try:
@@ -164,9 +172,9 @@ class Loop(Generic[S, O]):
         await asyncio.gather(*self._working, return_exceptions=True)
 
 
-async def _either(*waits: Awaitable[object] | None, seconds: float) -> None:
+async def _either(*waits: Awaitable[object], seconds: float) -> None:
     """Returns as soon as one of `waits` is done, or after `seconds`."""
-    tasks = [asyncio.ensure_future(wait) for wait in waits if wait is not None]
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
     await asyncio.wait(tasks, timeout=seconds, return_when="FIRST_COMPLETED")
     for task in tasks:
         task.cancel()

@@ -16,6 +16,7 @@ PUBLIC = frozenset(
         ("GET", "/readyz"),
         ("GET", "/reset"),
         ("GET", "/shared/{secret}"),
+        ("GET", "/shared/{secret}/pictures/{lane}/{turn}.png"),
         ("GET", "/shared/{secret}/points"),
         ("GET", "/sign-in"),
         ("POST", "/join"),

@@ -9,7 +9,20 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.models import CodeUpload, Experiment, Project, ProjectMember, Role, Run, Sweep
+from app.models import (
+    Adapter,
+    Checkpoint,
+    CodeUpload,
+    Episode,
+    Evaluation,
+    Experiment,
+    Project,
+    ProjectMember,
+    Promotion,
+    Role,
+    Run,
+    Sweep,
+)
 
 
 class ObjectKind(StrEnum):
@@ -19,7 +32,12 @@ class ObjectKind(StrEnum):
     EXPERIMENT = "experiment"
     RUN = "run"
     SWEEP = "sweep"
+    EVALUATION = "evaluation"
     CODE = "code"
+    EPISODE = "episode"
+    CHECKPOINT = "checkpoint"
+    PROMOTION = "promotion"
+    ADAPTER = "adapter"
 
 
 _PLACES: dict[ObjectKind, tuple[InstrumentedAttribute[str], InstrumentedAttribute[UUID]]] = {
@@ -27,7 +45,12 @@ _PLACES: dict[ObjectKind, tuple[InstrumentedAttribute[str], InstrumentedAttribut
     ObjectKind.EXPERIMENT: (Experiment.slug, Experiment.project_id),
     ObjectKind.RUN: (Run.slug, Run.project_id),
     ObjectKind.SWEEP: (Sweep.slug, Sweep.project_id),
+    ObjectKind.EVALUATION: (Evaluation.slug, Evaluation.project_id),
     ObjectKind.CODE: (CodeUpload.slug, CodeUpload.project_id),
+    ObjectKind.EPISODE: (Episode.slug, Episode.project_id),
+    ObjectKind.CHECKPOINT: (Checkpoint.slug, Checkpoint.project_id),
+    ObjectKind.PROMOTION: (Promotion.slug, Promotion.project_id),
+    ObjectKind.ADAPTER: (Adapter.slug, Adapter.project_id),
 }
 
 

@@ -71,9 +71,17 @@ ExperimentReader = Annotated[Principal, Depends(ApiGuard(Permission.READ, Object
 ExperimentWriter = Annotated[Principal, Depends(ApiGuard(Permission.WRITE, ObjectKind.EXPERIMENT))]
 SweepReader = Annotated[Principal, Depends(ApiGuard(Permission.READ, ObjectKind.SWEEP))]
 SweepWriter = Annotated[Principal, Depends(ApiGuard(Permission.WRITE, ObjectKind.SWEEP))]
+CheckpointWriter = Annotated[Principal, Depends(ApiGuard(Permission.WRITE, ObjectKind.CHECKPOINT))]
+PromotionReader = Annotated[Principal, Depends(ApiGuard(Permission.READ, ObjectKind.PROMOTION))]
+AdapterReader = Annotated[Principal, Depends(ApiGuard(Permission.READ, ObjectKind.ADAPTER))]
+AdapterWriter = Annotated[Principal, Depends(ApiGuard(Permission.WRITE, ObjectKind.ADAPTER))]
+EvaluationReader = Annotated[Principal, Depends(ApiGuard(Permission.READ, ObjectKind.EVALUATION))]
+EvaluationWriter = Annotated[Principal, Depends(ApiGuard(Permission.WRITE, ObjectKind.EVALUATION))]
 ProjectReader = Annotated[Principal, Depends(ApiGuard(Permission.READ, ObjectKind.PROJECT))]
 ProjectWriter = Annotated[Principal, Depends(ApiGuard(Permission.WRITE, ObjectKind.PROJECT))]
 ProjectManager = Annotated[Principal, Depends(ApiGuard(Permission.MANAGE, ObjectKind.PROJECT))]
+EpisodeReader = Annotated[Principal, Depends(ApiGuard(Permission.READ, ObjectKind.EPISODE))]
+EpisodeWriter = Annotated[Principal, Depends(ApiGuard(Permission.WRITE, ObjectKind.EPISODE))]
 CodeReader = Annotated[Principal, Depends(ApiGuard(Permission.READ, ObjectKind.CODE))]
 
 

@@ -1,6 +1,5 @@
 """`/healthz`: the process answers. `/readyz`: it can do its work."""
 
-from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
@@ -8,8 +7,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from app.api.deps import Store
 from app.clusters import service as clusters
 from app.db import Database
+from app.routing import Router
 
-router = APIRouter(tags=["health"])
+router = Router(tags=["health"])
 _OK = "ok"
 
 

@@ -3,14 +3,20 @@
 from typing import Any
 
 from fastapi import Depends, FastAPI
+from pydantic.json_schema import models_json_schema
 
 from app.access.limits import RequestLimit
+from app.adapters import api as adapters
 from app.api import errors, health
 from app.api.plain_text import PlainAddresses
 from app.api.schemas import ProblemAnswer
 from app.audit import api as audit
+from app.checkpoints import api as checkpoints
 from app.clusters import api as clusters
 from app.code import api as code
+from app.endpoints import api as endpoints
+from app.episodes import api as episodes
+from app.episodes import rollout_api
 from app.evaluations import api as evaluations
 from app.experiments import api as experiments
 from app.logs import api as logs
@@ -27,6 +33,7 @@ from app.tracking import api as tracking
 from app.users import api as users
 
 PREFIX = "/api/v1"
+_REFERENCE = "#/components/schemas/{model}"
 BODY_BYTES = 1_000_000
 FEATURES = (
     projects,
@@ -38,7 +45,12 @@ FEATURES = (
     metrics,
     logs,
     evaluations,
+    episodes,
+    rollout_api,
+    checkpoints,
+    adapters,
     clusters,
+    endpoints,
     secrets,
     users,
     outgoing,
@@ -58,26 +70,40 @@ _PROBLEMS = {
 def install(app: FastAPI) -> None:
     """Adds all API routes, the health checks, their errors, and the request log."""
     errors.install(app)
-    app.include_router(health.router)
+    health.router.put_on(app)
     for feature in FEATURES:
-        app.include_router(
-            feature.router,
+        feature.router.put_on(
+            app,
             prefix=PREFIX,
             responses=_responses(),
             dependencies=[Depends(RequestLimit("api"))],
             max_body_size=BODY_BYTES,
         )
-    app.include_router(tracking.router, dependencies=[Depends(RequestLimit("api"))])
+    tracking.router.put_on(app, prefix=tracking.PREFIX, dependencies=[Depends(RequestLimit("api"))])
     app.add_middleware(PlainAddresses)
     app.add_middleware(RequestLog)
+    _describe_problems(app)
 
 
 def _responses() -> dict[int | str, dict[str, Any]]:
+    problem = {"schema": {"$ref": _REFERENCE.format(model=ProblemAnswer.__name__)}}
     return {
-        status: {
-            "model": ProblemAnswer,
-            "description": text,
-            "content": {errors.MEDIA_TYPE: {}},
-        }
+        status: {"description": text, "content": {errors.MEDIA_TYPE: problem}}
         for status, text in _PROBLEMS.items()
     }
+
+
+def _describe_problems(app: FastAPI) -> None:
+    """Adds the shape of a problem to the API's description.
+
+    Named as each route's model it would be built for each route and each status anew.
+    """
+    describe = app.openapi
+
+    def described() -> dict[str, Any]:
+        found = describe()
+        _, shapes = models_json_schema([(ProblemAnswer, "serialization")], ref_template=_REFERENCE)
+        found["components"]["schemas"].update(shapes["$defs"])
+        return found
+
+    app.openapi = described  # type: ignore[method-assign]

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import AfterValidator, AwareDatetime
 
 from app.access.permissions import Permission
@@ -14,8 +14,9 @@ from app.audit.schemas import AuditAnswer
 from app.audit.times import in_range
 from app.models import AuditOutcome
 from app.projects import service as projects
+from app.routing import Router
 
-router = APIRouter(tags=["administration"])
+router = Router(tags=["administration"])
 
 Time = Annotated[AwareDatetime, AfterValidator(in_range)]
 

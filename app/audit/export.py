@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from app.audit.service import Row
+from app.csv_cells import cell
 
 COLUMNS = (
     "at",
@@ -25,9 +26,6 @@ COLUMNS = (
     "after_digest",
     "details",
 )
-# A spreadsheet takes a cell that begins with one of these for a formula, and runs it (OWASP,
-# "CSV Injection"). An apostrophe in front makes it text.
-_FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Format(StrEnum):
@@ -87,5 +85,4 @@ def _csv(rows: Sequence[Sequence[str]]) -> str:
 def _cell(value: Any) -> str:
     if isinstance(value, dict):
         value = json.dumps(value, ensure_ascii=False) if value else ""
-    text = "" if value is None else str(value)
-    return f"'{text}" if text.startswith(_FORMULA_SIGNS) else text
+    return cell("" if value is None else str(value))

@@ -5,7 +5,7 @@ from typing import Annotated
 from urllib.parse import urlencode
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from pydantic import AfterValidator
 from starlette.responses import HTMLResponse, StreamingResponse
 
@@ -18,11 +18,12 @@ from app.db import Database
 from app.errors import Invalid
 from app.models import AuditOutcome
 from app.projects import service as projects
+from app.routing import Router
 from app.web.deps import Admin, ProjectManager, Store
 from app.web.paging import Cursor, pager
 from app.web.templating import page
 
-router = APIRouter()
+router = Router()
 PAGE_SIZE = 100
 _LONGEST = 200
 _SITE_URL = "/settings/audit"

@@ -1,14 +1,15 @@
 """JSON API of clusters."""
 
-from fastapi import APIRouter
-
 from app.api.deps import Admin, Reader, Reading, Writing
+from app.api.idempotency import Idempotent
 from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
-from app.clusters import service
-from app.clusters.schemas import ClusterAnswer, ClusterChange
+from app.clusters import registry, service
+from app.clusters.registration import wish_of
+from app.clusters.schemas import CheckAnswer, ClusterAnswer, ClusterBody, ClusterChange
+from app.routing import Router
 
-router = APIRouter(tags=["clusters"], route_class=JsonRoute)
+router = Router(tags=["clusters"], route_class=JsonRoute)
 
 
 @router.get("/clusters")
@@ -18,12 +19,34 @@ async def list_clusters(_caller: Reader, session: Reading) -> Listing[ClusterAns
     return Listing(items=[ClusterAnswer.of(row) for row in rows])
 
 
+@router.get("/clusters/{cluster_id}")
+async def get_cluster(cluster_id: str, _caller: Reader, session: Reading) -> ClusterAnswer:
+    """One cluster, as the worker last saw it."""
+    return ClusterAnswer.of(await service.get(session, cluster_id))
+
+
+@router.post("/clusters", status_code=201)
+async def add_cluster(
+    body: ClusterBody, caller: Admin, session: Writing, once: Idempotent
+) -> ClusterAnswer:
+    """Registers a cluster. The worker looks at it at once; ask for a check to hear what works."""
+
+    async def make() -> ClusterAnswer:
+        cluster = await registry.create(session, body.wish(), actor=caller.actor)
+        return ClusterAnswer.of(cluster)
+
+    return await once.create(session, caller, make, answer=ClusterAnswer)
+
+
 @router.patch("/clusters/{cluster_id}")
 async def change_cluster(
     cluster_id: str, body: ClusterChange, caller: Admin, session: Writing
 ) -> ClusterAnswer:
-    """Says what the cluster may run and be given; see `docs/security.md` before you allow it."""
+    """Changes a cluster, or what it may run and be given; see `docs/security.md` for the latter."""
     cluster = await service.get(session, cluster_id)
+    wish = body.wish(wish_of(cluster))
+    if wish is not None:
+        await registry.change(session, cluster, wish, actor=caller.actor)
     await service.set_consents(
         session,
         cluster,
@@ -32,3 +55,24 @@ async def change_cluster(
         actor=caller.actor,
     )
     return ClusterAnswer.of(cluster)
+
+
+@router.delete("/clusters/{cluster_id}", status_code=204)
+async def remove_cluster(cluster_id: str, caller: Admin, session: Writing) -> None:
+    """Takes a cluster off Skydeck; its runs keep their history. Refused while runs are on it."""
+    cluster = await service.get(session, cluster_id)
+    await registry.remove(session, cluster, actor=caller.actor)
+
+
+@router.post("/clusters/{cluster_id}/check", status_code=202)
+async def check_cluster(cluster_id: str, caller: Admin, session: Writing) -> CheckAnswer:
+    """Has the worker check the connection; `GET /checks/{id}` tells what it found."""
+    cluster = await service.get(session, cluster_id)
+    check = await registry.ask_check(session, cluster, actor=caller.actor)
+    return CheckAnswer.of(check, cluster)
+
+
+@router.get("/checks/{check_id}")
+async def get_check(check_id: str, _caller: Admin, session: Reading) -> CheckAnswer:
+    """What a check found; `status` is `queued` until the worker has looked."""
+    return CheckAnswer.of(*await registry.get_check(session, check_id))

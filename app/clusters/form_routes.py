@@ -2,19 +2,20 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request
+from fastapi import Form, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from app.clusters import service
 from app.clusters.contexts import ConsentsPage
 from app.errors import Invalid, Problem
 from app.models import Cluster, ClusterKind
+from app.routing import Router
 from app.web.deps import Admin, Store
 from app.web.flash import flash
 from app.web.forms import FormField
 from app.web.templating import page
 
-router = APIRouter()
+router = Router()
 _TEMPLATE = "clusters/consents.html"
 
 

@@ -14,7 +14,7 @@ from app.clock import utcnow
 from app.clusters import repository
 from app.clusters.embedded_policy import Decision
 from app.errors import NotFound
-from app.models import Cluster, ClusterKind, ClusterStatus, Worker
+from app.models import Cluster, ClusterKind, ClusterStatus, CredentialKind, Worker
 
 EMBEDDED = "embedded"
 _WORKER_SILENCE = timedelta(seconds=30)
@@ -125,6 +125,8 @@ def not_yet_started() -> Cluster:
         max_running_runs=1,
         runs_member_code=False,
         shows_secrets=False,
+        credential=CredentialKind.NONE,
+        access={},
         created_at=now,
         due_at=now,
     )

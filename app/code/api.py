@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, HTTPException, Query, Request
+from fastapi import Depends, HTTPException, Query, Request
 
 from app.access.limits import RequestLimit
 from app.api.deps import (
@@ -22,8 +22,9 @@ from app.code.archive import MAX_BYTES
 from app.code.receive import received
 from app.code.schemas import CodeAnswer
 from app.projects import service as projects
+from app.routing import Router
 
-router = APIRouter(tags=["code"])
+router = Router(tags=["code"])
 UPLOADS_A_MINUTE = 60
 _TYPES = ("application/zip", "application/x-zip-compressed", "application/octet-stream")
 _ZIP = {"schema": {"type": "string", "format": "binary", "maxLength": MAX_BYTES}}

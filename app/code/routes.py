@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from starlette.datastructures import UploadFile
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -15,12 +15,13 @@ from app.db import Database
 from app.errors import Conflict, Invalid, NotFound, Problem, SkydeckError, TooLarge
 from app.models import CodeUpload
 from app.projects import service as projects
+from app.routing import Router
 from app.web.deps import Config, ProjectReader, ProjectWriter, Store, Viewer
 from app.web.filters import sentence
 from app.web.flash import flash
 from app.web.templating import page
 
-router = APIRouter()
+router = Router()
 UPLOADS_A_MINUTE = 60
 # What a form adds around its file.
 _AROUND_BYTES = 10_000

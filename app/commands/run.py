@@ -162,6 +162,38 @@ def resume(context: typer.Context, run_id: RunId, as_json: AsJson = False) -> No
         _changed(client.resume_run(run_id), as_json)
 
 
+@app.command()
+def promote(
+    context: typer.Context,
+    run_id: RunId,
+    step: Annotated[
+        str, typer.Option(help="The step whose adapter it is, or best: that which did best.")
+    ] = "best",
+    name: Annotated[
+        str | None, typer.Option(help="Name of the adapter, used once and for ever.")
+    ] = None,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait until it is there; exit 1 if it fails.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Have an adapter that a run has exported served by name; print its model id."""
+    from app.commands.adapter import said
+
+    if step != "best" and not (step.isascii() and step.isdigit()):
+        raise typer.BadParameter("--step takes a whole number, or best")
+    with client_of(context) as client:
+        checkpoint = client.find_export(run_id, None if step == "best" else int(step))
+        promotion = client.promote(checkpoint["id"], name=name)
+        if wait:
+            promotion = client.wait_promotion(promotion["id"])
+    _say(_text(promotion) if as_json else promotion["model"])
+    if promotion["error"]:
+        sys.stderr.write(said(promotion) + "\n")
+    if promotion["status"] == "failed":
+        raise typer.Exit(1)
+
+
 def _follow(client: "Client", run_id: str, *, is_quiet: bool) -> dict[str, Any]:
     try:
         run = client.follow(run_id, (lambda _line: None) if is_quiet else _say)

@@ -6,8 +6,9 @@ from typing import Any
 from uuid import UUID
 
 from app.audit.service import Row as AuditRow
+from app.endpoints.service import EndpointModel
 from app.metrics.charts import HERO_KEY
-from app.models import AuditEntry, Project, User
+from app.models import AuditEntry, Endpoint, Project, User
 from app.projects.service import Member
 from app.secrets.service import Listed
 from app.users.service import TokenEntry
@@ -19,7 +20,11 @@ _AUDIT_COLUMNS = ("WHEN (UTC)", "WHO", "FROM", "ACTION", "OUTCOME", "OBJECT")
 _PROJECT_COLUMNS = ("ID", "MEMBERS", "RUNS", "CREATED (UTC)", "NAME")
 _MEMBER_COLUMNS = ("NAME", "ROLE", "SINCE (UTC)")
 _EXPERIMENT_COLUMNS = ("ID", "VERSION", "RECIPE", "PROJECT", "CREATED (UTC)", "NAME")
+_ADAPTER_COLUMNS = ("ID", "STATUS", "RUN", "STEP", "SOLVE RATE", "MADE", "MODEL")
 _SWEEP_COLUMNS = ("ID", "KIND", "RUNS", "EXPERIMENT", "CREATED (UTC)", "NAME")
+_CLUSTER_COLUMNS = ("ID", "KIND", "STATUS", "ADDRESS", "NAME")
+_ENDPOINT_COLUMNS = ("ID", "STATUS", "MODELS", "LATENCY", "SEEN (UTC)", "URL", "NAME")
+_MODEL_COLUMNS = ("MODEL", "BASE", "CONTEXT")
 _SECRET_COLUMNS = ("NAME", "SET BY", "CHANGED (UTC)", "LAST USED (UTC)", "CONFIGS")
 
 
@@ -70,6 +75,29 @@ def change_line(change: dict[str, Any]) -> str:
     before = "(not set)" if change["is_new"] else json.dumps(change["before"])
     after = "(not set)" if change["is_gone"] else json.dumps(change["after"])
     return f"{change['key']}: {before} → {after}"
+
+
+def adapters_table(adapters: Sequence[dict[str, Any]]) -> str:
+    """One line an adapter under a line of titles."""
+    rows = [
+        (
+            each["id"],
+            each["status"],
+            each["run_id"],
+            str(each["step"]),
+            _rate(each["evaluation"]),
+            _time(each["created_at"]),
+            each["model"],
+        )
+        for each in adapters
+    ]
+    return _table([_ADAPTER_COLUMNS, *rows])
+
+
+def _rate(evaluation: dict[str, Any] | None) -> str:
+    if evaluation is None:
+        return "-"
+    return f"{evaluation['solved']}/{evaluation['n']} {evaluation['solve_rate']:.1%}"
 
 
 def sweeps_table(sweeps: Sequence[dict[str, Any]]) -> str:
@@ -134,9 +162,66 @@ def few_drawn(wanted: int, total: int) -> str:
     return f"only {total} different configs can be drawn, not {wanted}"
 
 
+def evaluation_text(evaluation: dict[str, Any]) -> str:
+    """Rates with their intervals, pass_at_1 under its own name, and what McNemar's test says."""
+    rows = [("model", "solve rate", "pass_at_1", "without an answer")]
+    for found in evaluation["results"]:
+        rate, passed = "-", "-"
+        if found["n"]:
+            low, high = (100 * end for end in found["interval"])
+            share = f"{100 * found['solve_rate']:.1f} % [{low:.0f}-{high:.0f}]"
+            rate = f"{found['solved']}/{found['n']} {share}"
+            passed = f"{100 * found['pass_at_1']:.1f} %"
+        rows.append((found["model"], rate, passed, str(found["errors"])))
+    said = [each["summary"] for each in evaluation["comparisons"]]
+    head = f"{evaluation['id']} {evaluation['status']}: {evaluation['name']}"
+    return "\n".join([head, *filter(None, [evaluation["status_reason"]]), _table(rows), *said])
+
+
 def users_table(users: Sequence[User]) -> str:
     """One line a user under a line of titles."""
     return _table([_USER_COLUMNS, *(_user_row(user) for user in users)])
+
+
+def clusters_table(clusters: Sequence[dict[str, Any]]) -> str:
+    """One line a cluster under a line of titles."""
+    rows = [
+        (each["id"], each["kind"], each["status"], each["address"], each["name"])
+        for each in clusters
+    ]
+    return _table([_CLUSTER_COLUMNS, *rows])
+
+
+def cluster_text(cluster: dict[str, Any]) -> str:
+    """A cluster in some lines."""
+    lines = [
+        f"{cluster['id']}  {cluster['name']}",
+        f"address     {cluster['address']}",
+        f"credential  {cluster['credential']}",
+        f"status      {cluster['status']}  {cluster['message']}".rstrip(),
+        f"runs        {cluster['max_running_runs']} at a time",
+        f"seen        {_time(cluster['observed_at'])}",
+    ]
+    return "\n".join(lines)
+
+
+def check_text(check: dict[str, Any]) -> str:
+    """What a check found, a line each."""
+    return "\n".join(
+        f"{'ok' if each['ok'] else 'failed':<8}{each['name']:<12}{each['message']}"
+        for each in check["checks"]
+    )
+
+
+def endpoints_table(endpoints: Sequence[Endpoint]) -> str:
+    """One line an endpoint under a line of titles; latencies in milliseconds."""
+    return _table([_ENDPOINT_COLUMNS, *(_endpoint_row(each) for each in endpoints)])
+
+
+def models_table(models: Sequence[EndpointModel]) -> str:
+    """One line a model under a line of titles."""
+    rows = [(each.id, each.parent or "-", str(each.max_model_len or "-")) for each in models]
+    return _table([_MODEL_COLUMNS, *rows])
 
 
 def secrets_table(secrets: Sequence[Listed]) -> str:
@@ -220,6 +305,19 @@ def _user_row(user: User) -> tuple[str, ...]:
     role = "administrator" if user.is_admin else "member"
     shown = role if user.disabled_at is None else f"{role}, disabled"
     return user.name, shown, _time(user.created_at.isoformat())
+
+
+def _endpoint_row(endpoint: Endpoint) -> tuple[str, ...]:
+    seen, latency = endpoint.observed_at, endpoint.latency_seconds
+    return (
+        endpoint.slug,
+        endpoint.status,
+        str(len(endpoint.models)),
+        "-" if latency is None else f"{1000 * latency:.0f} ms",
+        _time(seen.isoformat() if seen else None),
+        endpoint.base_url or "-",
+        endpoint.name,
+    )
 
 
 def _audit_row(entry: AuditEntry) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import HTMLResponse
 
@@ -13,12 +13,13 @@ from app.editor.words import change_row
 from app.errors import Invalid
 from app.recipes import service as recipes
 from app.recipes.parse import Imported
+from app.routing import Router
 from app.secrets import service as secrets
 from app.web.deps import Store, Writer
 from app.web.filters import sentence
 from app.web.templating import page
 
-router = APIRouter()
+router = Router()
 TEXT, FILE = "text", "file"
 _REMARKS = 200
 

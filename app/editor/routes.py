@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from app.access.permissions import Permission
@@ -33,6 +33,7 @@ from app.errors import Conflict, Invalid, NotFound
 from app.experiments import service as experiments
 from app.models import Config, Experiment
 from app.recipes import service as recipes
+from app.routing import Router
 from app.runs import service as runs
 from app.secrets import service as secrets
 from app.web.deps import Store, Viewer, Writer
@@ -41,7 +42,7 @@ from app.web.flash import flash
 from app.web.once import form_digest, make_once
 from app.web.templating import fragment, page
 
-router = APIRouter()
+router = Router()
 SAVE, SHOW, CHECK, RECIPE = "save", "show", "check", "recipe:"
 _LONGEST_FIX = 20_000
 

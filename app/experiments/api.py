@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import Path, Query, Response
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.api.deps import (
@@ -33,8 +33,9 @@ from app.experiments.schemas import (
 from app.models import Config, Experiment
 from app.projects import service as projects
 from app.recipes.schemas import ChangeAnswer
+from app.routing import Router
 
-router = APIRouter(tags=["experiments"], route_class=JsonRoute)
+router = Router(tags=["experiments"], route_class=JsonRoute)
 _Number = Annotated[int, Path(ge=1, lt=2**31, description="Number of a version, from 1")]
 _NumberAsked = Annotated[int, Query(ge=1, lt=2**31)]
 _Words = Annotated[str, Query(max_length=200)]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request
+from fastapi import Form, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from app.access.permissions import Permission
@@ -14,6 +14,7 @@ from app.experiments.contexts import ChangeRow, EditPage, ForkPage
 from app.experiments.loading import load_head
 from app.models import Experiment
 from app.projects import service as projects
+from app.routing import Router
 from app.runs import service as runs
 from app.web.deps import ExperimentWriter, Store, Viewer
 from app.web.filters import sentence
@@ -21,7 +22,7 @@ from app.web.flash import flash
 from app.web.forms import group_problems
 from app.web.templating import page
 
-router = APIRouter()
+router = Router()
 Text = Annotated[str, Form(max_length=1_000)]
 Prose = Annotated[str, Form(max_length=20_000)]
 Number = Annotated[int | None, Form(ge=1, lt=2**31)]

@@ -3,7 +3,7 @@
 from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from starlette.responses import HTMLResponse
 
 from app.access.permissions import Permission
@@ -13,6 +13,7 @@ from app.experiments.contexts import ExperimentPage, ExperimentsPage, Link
 from app.experiments.loading import load_head
 from app.metrics import service as metrics
 from app.projects import service as projects
+from app.routing import Router
 from app.runs import queue
 from app.runs import service as runs
 from app.web.cluster_line import load_of
@@ -23,7 +24,7 @@ from app.web.run_table import run_row
 from app.web.search import SearchWords
 from app.web.templating import fragment, page
 
-router = APIRouter()
+router = Router()
 PAGE_SIZE = 50
 _LIST = "/experiments"
 

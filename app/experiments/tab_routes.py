@@ -2,20 +2,21 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import Path, Query, Request
 from starlette.responses import HTMLResponse
 
 from app.experiments import service, views
 from app.experiments.contexts import DiffPage, VersionPage, VersionsPage
 from app.experiments.loading import load_head
 from app.recipes import service as recipes
+from app.routing import Router
 from app.runs import service as runs
 from app.web.config_table import config_groups, find_recipe
 from app.web.deps import ExperimentReader, Store
 from app.web.paging import Cursor, pager
 from app.web.templating import page
 
-router = APIRouter()
+router = Router()
 PAGE_SIZE = 50
 _TAB = "Versions"
 _Number = Annotated[int, Query(ge=1, lt=2**31)]

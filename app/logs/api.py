@@ -3,15 +3,16 @@
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import StreamingResponse
 
 from app.api.deps import Reading, RunReader, Store
 from app.logs import service
 from app.logs.schemas import LogAnswer
+from app.routing import Router
 from app.runs import service as runs
 
-router = APIRouter(tags=["logs"])
+router = Router(tags=["logs"])
 
 AttemptNumber = Annotated[
     int | None, Query(ge=1, le=1_000_000, description="Number of the attempt; the newest if absent")

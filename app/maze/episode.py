@@ -69,14 +69,20 @@ class Episode:
         *,
         max_turns: int,
         dialect: Dialect = Dialect.TUPLE,
+        has_pictures: bool = True,
     ) -> None:
-        """Without a seed the maze is a random one. Raises `ValueError` for bad arguments."""
+        """Without a seed the maze is a random one. Raises `ValueError` for bad arguments.
+
+        Drawing takes most of the time: without pictures the messages hold text only, which is
+        enough to follow what was played.
+        """
         if max_turns < 1:
             raise ValueError(f"max_turns must be at least 1, not {max_turns}")
         self.env_id = env_id
         self.seed = seed
         self.max_turns = max_turns
         self.dialect = Dialect(dialect)
+        self._has_pictures = has_pictures
         self.env = MazeEnv.of(env_id)
         self.env.reset(seed)
         self.done = False
@@ -140,13 +146,11 @@ class Episode:
         return self.format_successes / self.turns
 
     def _user_message(self, text: str) -> Message:
-        return {
-            "role": "user",
-            "content": [
-                {"type": "text", "text": text},
-                {"type": "image_url", "image_url": {"url": png_data_uri(self.env.png())}},
-            ],
-        }
+        content: list[Message] = [{"type": "text", "text": text}]
+        if self._has_pictures:
+            picture = {"url": png_data_uri(self.env.png())}
+            content.append({"type": "image_url", "image_url": picture})
+        return {"role": "user", "content": content}
 
 
 def png_data_uri(png: bytes) -> str:

@@ -4,7 +4,7 @@ import asyncio
 from functools import partial
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 
 from app.api.bodies import read_body
 from app.api.compress import compressed
@@ -15,9 +15,10 @@ from app.clock import utcnow
 from app.metrics import service
 from app.metrics.push import read_columns
 from app.metrics.schemas import AcceptedAnswer, MetricAnswer, SeriesListAnswer, series_json
+from app.routing import Router
 from app.runs import service as runs
 
-router = APIRouter(tags=["metrics"], route_class=JsonRoute)
+router = Router(tags=["metrics"], route_class=JsonRoute)
 
 SENT_BYTES = 4_000_000
 UNPACKED_BYTES = 16_000_000

@@ -222,6 +222,20 @@ async def find_newest_evaluation(session: AsyncSession, run_id: UUID) -> Trainin
     return await session.scalar(query)
 
 
+async def find_evaluation(
+    session: AsyncSession, run_id: UUID, step: int, *, attempt: int | None
+) -> TrainingEvaluation | None:
+    query = (
+        select(TrainingEvaluation)
+        .where(TrainingEvaluation.run_id == run_id, TrainingEvaluation.step == step)
+        .order_by(TrainingEvaluation.attempt_number.desc())
+        .limit(1)
+    )
+    if attempt is not None:
+        query = query.where(TrainingEvaluation.attempt_number == attempt)
+    return await session.scalar(query)
+
+
 class SolveCount(NamedTuple):
     """What one evaluation counted, without its items."""
 
@@ -249,3 +263,24 @@ async def list_solve_counts(
             rows.pop()
         rows.append(count)
     return found
+
+
+class EvaluationCount(NamedTuple):
+    """What one evaluation of one attempt counted: solved, and rewarded at all."""
+
+    step: int
+    attempt: int
+    solved: int
+    passed: int
+    n: int
+
+
+async def list_evaluation_counts(session: AsyncSession, run_id: UUID) -> list[EvaluationCount]:
+    """All evaluations of a run, by attempt and step, those that a newer attempt hides included."""
+    table = TrainingEvaluation
+    query = (
+        select(table.step, table.attempt_number, table.solved_count, table.passed_count, table.n)
+        .where(table.run_id == run_id)
+        .order_by(table.attempt_number, table.step)
+    )
+    return [EvaluationCount(*row) for row in await session.execute(query)]

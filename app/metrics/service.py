@@ -16,7 +16,7 @@ from app.metrics import repository
 from app.metrics.charts import HERO_KEY
 from app.metrics.ingest import MetricPoint, columns_of, ingest, ingest_columns
 from app.metrics.pruning import prune
-from app.metrics.repository import SolveCount
+from app.metrics.repository import EvaluationCount, SolveCount
 from app.metrics.series import (
     MIN_DOWNSAMPLED_POINTS,
     AttemptColumns,
@@ -30,6 +30,7 @@ from app.models import MetricChunk, MetricSeries, Run, TrainingEvaluation
 from app.secrets import service as secrets
 
 __all__ = [
+    "EvaluationCount",
     "LoadedSeries",
     "MetricPoint",
     "PushPlace",
@@ -112,11 +113,23 @@ async def find_newest_evaluation(session: AsyncSession, run: Run) -> TrainingEva
     return await repository.find_newest_evaluation(session, run.id)
 
 
+async def find_evaluation(
+    session: AsyncSession, run: Run, step: int, *, attempt: int | None = None
+) -> TrainingEvaluation | None:
+    """The evaluation at a step, of the newest attempt that made one unless another is named."""
+    return await repository.find_evaluation(session, run.id, step, attempt=attempt)
+
+
 async def list_solve_counts(
     session: AsyncSession, runs: Sequence[Run]
 ) -> dict[UUID, list[SolveCount]]:
     """The evaluations by run id, by step, in one query and without their items."""
     return await repository.list_solve_counts(session, [run.id for run in runs])
+
+
+async def list_evaluation_counts(session: AsyncSession, run: Run) -> list[EvaluationCount]:
+    """All evaluations of a run, by attempt and step, those that a newer attempt hides included."""
+    return await repository.list_evaluation_counts(session, run.id)
 
 
 async def list_cursors(session: AsyncSession, run: Run) -> dict[str, str]:

@@ -30,3 +30,19 @@ def pass_at_k(n: int, c: int, k: int) -> float:
     if not (0 <= c <= n and 1 <= k <= n):
         raise ValueError(f"pass_at_{k} of {c} passes in {n} samples is not defined")
     return 1.0 - comb(n - c, k) / comb(n, k)
+
+
+def mcnemar_exact(gained: int, lost: int) -> float:
+    """Two-sided p-value of McNemar's exact test on pairs that differ, `gained` one way of them.
+
+    Under no difference each such pair falls either way like a fair coin, so this is the binomial
+    test of `gained` in `gained + lost` (Q. McNemar, Psychometrika 12 (1947), in its exact form).
+    1.0 where no pair differs. Raises `ValueError` for negative counts.
+    """
+    if gained < 0 or lost < 0:
+        raise ValueError(f"{gained} and {lost} are no counts of pairs")
+    n = gained + lost
+    tail = sum(comb(n, k) for k in range(min(gained, lost) + 1))
+    # Whole numbers to the end: Python divides them without overflow, rounded once.
+    p_value: float = 2 * tail / 2**n
+    return min(1.0, p_value)

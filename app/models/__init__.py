@@ -1,8 +1,33 @@
 """One file an entity; importing this package registers every table."""
 
 from app.models.base import Base
-from app.models.cluster import Cluster, ClusterKind, ClusterStatus, Worker
+from app.models.checkpoint import (
+    Adapter,
+    AdapterStatus,
+    Checkpoint,
+    CheckpointKind,
+    CheckpointWatch,
+    Promotion,
+    PromotionStatus,
+)
+from app.models.cluster import (
+    CheckStatus,
+    Cluster,
+    ClusterCheck,
+    ClusterKind,
+    ClusterStatus,
+    CredentialKind,
+    Worker,
+)
 from app.models.code import CodeChunk, CodeUpload
+from app.models.endpoint import Endpoint, EndpointKind, EndpointStatus
+from app.models.episode import Episode, EpisodeLane, EpisodeTurn, TrainingRollouts
+from app.models.evaluation import (
+    CustomEvalSet,
+    Evaluation,
+    EvaluationItem,
+    EvaluationStatus,
+)
 from app.models.log import LogChunk, LogStream
 from app.models.metric import MetricChunk, MetricKey, MetricSeries, TrainingEvaluation
 from app.models.project import (
@@ -40,6 +65,8 @@ from app.models.user import (
 )
 
 __all__ = [
+    "Adapter",
+    "AdapterStatus",
     "AllowedHost",
     "ApiToken",
     "Attempt",
@@ -47,7 +74,12 @@ __all__ = [
     "AuditEntry",
     "AuditOutcome",
     "Base",
+    "CheckStatus",
+    "Checkpoint",
+    "CheckpointKind",
+    "CheckpointWatch",
     "Cluster",
+    "ClusterCheck",
     "ClusterKind",
     "ClusterStatus",
     "CodeChunk",
@@ -55,7 +87,18 @@ __all__ = [
     "Config",
     "ConfigKey",
     "ConfigValue",
+    "CredentialKind",
+    "CustomEvalSet",
     "DesiredStatus",
+    "Endpoint",
+    "EndpointKind",
+    "EndpointStatus",
+    "Episode",
+    "EpisodeLane",
+    "EpisodeTurn",
+    "Evaluation",
+    "EvaluationItem",
+    "EvaluationStatus",
     "Event",
     "Experiment",
     "IdempotencyKey",
@@ -68,6 +111,8 @@ __all__ = [
     "MetricSeries",
     "Project",
     "ProjectMember",
+    "Promotion",
+    "PromotionStatus",
     "Role",
     "Run",
     "RunOrigin",
@@ -82,6 +127,7 @@ __all__ = [
     "SweepKind",
     "TrackingEntry",
     "TrainingEvaluation",
+    "TrainingRollouts",
     "User",
     "UserSession",
     "Worker",

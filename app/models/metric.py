@@ -89,8 +89,9 @@ class MetricChunk(Base):
 class TrainingEvaluation(IdMixin, Base):
     """One evaluation that a run made while training, read from its dump.
 
-    `items` are `{seed, solved, passed, turns, reward}`, in the order of the eval set; a reward that
-    is no finite number is None.
+    `items` are `{seed, solved, passed, turns, reward, kept}`, in the order of the eval set; a
+    reward that is no finite number is None. `kept`: what was said in it is kept, too; rows of
+    before lack it.
     """
 
     __tablename__ = "training_evaluation"

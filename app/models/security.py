@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ForeignKey, Index, String, Text, text
+from sqlalchemy import CheckConstraint, ForeignKey, Index, String, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.base import Base, IdMixin, text_enum
@@ -48,13 +48,19 @@ class Secret(IdMixin, Base):
 
 
 class ShareLink(IdMixin, Base):
-    """A link by which anybody may read one run, and nothing else, until it ends."""
+    """A link by which anybody may read one run or one episode, and nothing else, until it ends."""
 
     __tablename__ = "share_link"
+    __table_args__ = (
+        CheckConstraint("(run_id IS NULL) <> (episode_id IS NULL)", name="is_of_one"),
+    )
 
     slug: Mapped[str] = mapped_column(String(32), unique=True)
     secret_hash: Mapped[str] = mapped_column(String(64), unique=True)
-    run_id: Mapped[UUID] = mapped_column(ForeignKey("run.id"), index=True)
+    run_id: Mapped[UUID | None] = mapped_column(ForeignKey("run.id"), index=True)
+    episode_id: Mapped[UUID | None] = mapped_column(
+        ForeignKey("episode.id", ondelete="CASCADE"), index=True
+    )
     created_by: Mapped[str] = mapped_column(String(200))
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime]

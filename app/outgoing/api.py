@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import Depends, Path
 
 from app.api.deps import Admin, Reading, Store, Writing
 from app.api.idempotency import Idempotent
@@ -11,8 +11,9 @@ from app.api.schemas import Listing
 from app.outgoing import service
 from app.outgoing.resolve import Resolver, system_resolver
 from app.outgoing.schemas import CheckAnswer, CheckBody, HostAnswer, HostBody
+from app.routing import Router
 
-router = APIRouter(tags=["administration"], route_class=JsonRoute)
+router = Router(tags=["administration"], route_class=JsonRoute)
 Dns = Annotated[Resolver, Depends(system_resolver)]
 
 

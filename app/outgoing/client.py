@@ -9,12 +9,13 @@ import httpx
 
 from app.outgoing.address import parse_url, target_of
 from app.outgoing.errors import BadAddress
-from app.outgoing.gate import Gate, OnlyGate, RuleGate, RuleSource
+from app.outgoing.gate import Gate, OnlyGate, RuleGate
+from app.outgoing.gate import RuleSource as RuleSource
 from app.outgoing.resolve import Resolver, SystemResolver
 from app.outgoing.transport import GuardedTransport, Limits
 from app.outgoing.zones import Zone, zone_of
 
-__all__ = ["Limits", "embedded_client", "guarded_client"]
+__all__ = ["Limits", "RuleSource", "embedded_client", "guarded_client"]
 
 _USUAL = Limits()
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Form, Request
+from fastapi import Depends, Form, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from app.db import Database
@@ -13,12 +13,13 @@ from app.outgoing import service
 from app.outgoing.contexts import AddressRow, HostRow, OutgoingPage, TrialCard
 from app.outgoing.resolve import Resolver, system_resolver
 from app.outgoing.service import Trial
+from app.routing import Router
 from app.web.deps import Admin, Store
 from app.web.flash import flash
 from app.web.forms import FormField
 from app.web.templating import page
 
-router = APIRouter()
+router = Router()
 URL = "/settings/outgoing"
 Dns = Annotated[Resolver, Depends(system_resolver)]
 _USERINFO = re.compile(r"://[^/?#]*@")

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.access.principal import Principal
@@ -29,8 +29,9 @@ from app.projects.schemas import (
     ProjectBody,
     ProjectChange,
 )
+from app.routing import Router
 
-router = APIRouter(tags=["projects"], route_class=JsonRoute)
+router = Router(tags=["projects"], route_class=JsonRoute)
 PersonName = Annotated[str, Path(description="Name of a user, exactly", examples=["ada"])]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request
+from fastapi import Form, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from app.access.permissions import Permission
@@ -12,13 +12,14 @@ from app.errors import Conflict, Invalid, NotFound
 from app.models import Role
 from app.projects import service, views
 from app.projects.contexts import ProjectsPage
+from app.routing import Router
 from app.web.deps import Admin, ProjectManager, ProjectReader, Reader, Store, Viewer
 from app.web.filters import sentence
 from app.web.flash import flash
 from app.web.paging import Cursor, pager
 from app.web.templating import page
 
-router = APIRouter()
+router = Router()
 PAGE_SIZE = 50
 Text = Annotated[str, Form(max_length=1_000)]
 

@@ -1,12 +1,15 @@
 """The real `RayGateway`: Ray's Jobs SDK for changes, its REST by httpx for reads."""
 
-from collections.abc import AsyncIterable, Awaitable, Mapping
-from typing import Any
+import asyncio
+from collections.abc import AsyncIterable, AsyncIterator, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Self
 
 import httpx
 
 from app.outgoing.client import Limits, embedded_client
 from app.ray import wire
+from app.ray.circuit import Circuit, Places
 from app.ray.errors import (
     JobIdTaken,
     JobNotFound,
@@ -17,40 +20,66 @@ from app.ray.errors import (
     RayVersionTooOld,
 )
 from app.ray.gateway import ClusterInfo, JobInfo, NodeInfo, check_package, check_submission_id
-from app.ray.sdk import JobsSdk, SdkRefusal
+from app.ray.login import FixedLogin, Login, Logins
+from app.ray.sdk import THREADS, JobsSdk, SdkRefusal
 
 READ_SECONDS = 10.0
 # A submit waits on the head for the node's agent; a loaded machine needs its time.
 CHANGE_SECONDS = 60.0
-_MOST_BYTES = 64 * 1024**2
+MOST_BYTES = 64 * 1024**2
 OLDEST_RAY = (2, 9)
+_READS_AT_ONCE = 4
 _NOT_SIGNED_IN = (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN)
 
 
 class RayClient:
-    """The embedded cluster by the address of its dashboard, such as `http://127.0.0.1:8265`.
+    """One cluster. See `RayGateway` for the calls; nothing in the environment changes them.
 
-    See `RayGateway` for the calls. Nothing in the environment can change the address or token.
-    Raises `BadAddress` for one that is not on loopback: the SDK checks no address by itself.
+    `http` is a guarded client of this cluster's own, closed with it. Without a `circuit` each call
+    is made, however the last one ended.
     """
 
     def __init__(
         self,
+        logins: Logins,
+        http: httpx.AsyncClient,
+        *,
+        circuit: Circuit | None = None,
+        read_seconds: float = READ_SECONDS,
+        change_seconds: float = CHANGE_SECONDS,
+    ) -> None:
+        self.address = logins.address
+        self._logins = logins
+        self._http = http
+        self._circuit = circuit
+        self._read_seconds, self._change_seconds = read_seconds, change_seconds
+        self._sdk = JobsSdk(self._send_change, seconds=change_seconds)
+        self._reads = Places(self.address, _READS_AT_ONCE)
+        # As many as threads: nobody waits for a thread that hangs.
+        self._changes = Places(self.address, THREADS)
+
+    @classmethod
+    def embedded(
+        cls,
         address: str,
         *,
         token: str | None = None,
         read_seconds: float = READ_SECONDS,
         change_seconds: float = CHANGE_SECONDS,
-    ) -> None:
-        self.address = address.rstrip("/")
-        self._has_token = token is not None
-        self._read_seconds, self._change_seconds = read_seconds, change_seconds
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
+    ) -> Self:
+        """The head that we started, by its dashboard's address, such as `http://127.0.0.1:8265`.
+
+        Raises `BadAddress` for one that is not on loopback.
+        """
         limits = Limits(
-            connect_seconds=read_seconds, read_seconds=read_seconds, body_bytes=_MOST_BYTES
+            connect_seconds=read_seconds, read_seconds=change_seconds, body_bytes=MOST_BYTES
         )
-        self._http = embedded_client(self.address, headers=headers, limits=limits)
-        self._sdk = JobsSdk(self.address, headers, seconds=change_seconds)
+        return cls(
+            FixedLogin(address, token),
+            embedded_client(address, limits=limits),
+            read_seconds=read_seconds,
+            change_seconds=change_seconds,
+        )
 
     async def submit(
         self,
@@ -78,27 +107,31 @@ class RayClient:
         return await self.get_job(submission_id)
 
     async def has_package(self, name: str) -> bool:
-        return await self._ask(f"/api/packages/gcs/{check_package(name)}") is not None
+        async with self._reading():
+            return await self._ask(f"/api/packages/gcs/{check_package(name)}") is not None
 
     async def put_package(
         self, name: str, pieces: AsyncIterable[bytes], *, size_bytes: int
     ) -> None:
-        try:
-            answer = await self._http.put(
-                f"/api/packages/gcs/{check_package(name)}",
+        path = f"/api/packages/gcs/{check_package(name)}"
+        # A body that comes in pieces can be sent once. A new session is not needed here: nobody
+        # uploads without having asked just before whether the package is there.
+        async with self._changing():
+            answer = await self._sent(
+                await self._logins.current(),
+                "PUT",
+                path,
+                seconds=self._change_seconds,
                 content=pieces,
                 headers={"Content-Length": str(size_bytes)},
-                timeout=httpx.Timeout(self._change_seconds, connect=self._read_seconds),
             )
-        except httpx.HTTPError as error:
-            raise RayUnreachable(self.address, _cause(error)) from error
-        if answer.status_code == httpx.codes.REQUEST_ENTITY_TOO_LARGE:
-            raise RayRefused(
-                f"The job's package of {size_bytes:,} bytes is too large for Ray: leave data out "
-                "of the code.",
-                detail=wire.last_line(answer.text),
-            )
-        self._require_success(answer)
+            if answer.status_code == httpx.codes.REQUEST_ENTITY_TOO_LARGE:
+                raise RayRefused(
+                    f"The job's package of {size_bytes:,} bytes is too large for Ray: leave data "
+                    "out of the code.",
+                    detail=wire.last_line(answer.text),
+                )
+            self._require_success(answer)
 
     async def get_job(self, submission_id: str) -> JobInfo:
         found = await self.find_job(submission_id)
@@ -107,8 +140,25 @@ class RayClient:
         return found
 
     async def find_job(self, submission_id: str) -> JobInfo | None:
-        answer = await self._get(f"/api/jobs/{check_submission_id(submission_id)}")
+        async with self._reading():
+            answer = await self._get(f"/api/jobs/{check_submission_id(submission_id)}")
         return None if answer is None else wire.job_info(answer)
+
+    async def list_jobs(self) -> list[JobInfo]:
+        async with self._reading():
+            return wire.job_list(await self._get("/api/jobs/") or [])
+
+    async def tail_log(self, job: JobInfo, *, lines: int) -> bytes:
+        if job.driver_node_id is None:
+            return b""
+        async with self._reading():
+            answer = await self._ask(
+                "/api/v0/logs/file",
+                node_id=job.driver_node_id,
+                submission_id=job.submission_id,
+                lines=str(lines),
+            )
+        return b"" if answer is None else answer.content
 
     async def stop(self, submission_id: str) -> bool:
         check_submission_id(submission_id)
@@ -122,19 +172,22 @@ class RayClient:
             return
 
     async def cluster(self) -> ClusterInfo:
-        answer = await self._get("/api/version")
+        async with self._reading():
+            answer = await self._get("/api/version")
         if answer is None or "session_name" not in answer:
             raise RayVersionTooOld((answer or {}).get("ray_version", "unknown"), _dotted())
-        if tuple(int(part) for part in answer["ray_version"].split(".")[:2]) < OLDEST_RAY:
+        if wire.version(answer["ray_version"]) < OLDEST_RAY:
             raise RayVersionTooOld(answer["ray_version"], _dotted())
         return wire.cluster_info(answer, await self.nodes())
 
     async def nodes(self) -> list[NodeInfo]:
-        answer = await self._get("/nodes", view="summary")
+        async with self._reading():
+            answer = await self._get("/nodes", view="summary")
         return [] if answer is None else wire.node_list(answer)
 
     async def aclose(self) -> None:
         self._sdk.close()
+        await self._logins.aclose()
         await self._http.aclose()
 
     async def _existing(self, submission_id: str, entrypoint: str, cause: RayError) -> JobInfo:
@@ -151,43 +204,100 @@ class RayClient:
 
     async def _get(self, path: str, **query: str) -> Any:
         """The JSON of an answer, or None for 404."""
-        answer = await self._ask(path, **query)
+        answer = await self._ask(path, is_json=True, **query)
         try:
             return None if answer is None else answer.json()
         except ValueError as error:
             raise RayUnreachable(self.address, "the answer is not Ray's") from error
 
-    async def _ask(self, path: str, **query: str) -> httpx.Response | None:
+    async def _ask(
+        self, path: str, *, is_json: bool = False, **query: str
+    ) -> httpx.Response | None:
         """A good answer, or None for 404."""
-        try:
-            answer = await self._http.get(path, params=query)
-        except httpx.HTTPError as error:
-            raise RayUnreachable(self.address, _cause(error)) from error
+        answer = await self._signed_in(
+            "GET", path, is_json=is_json, seconds=self._read_seconds, params=query
+        )
         if answer.status_code == httpx.codes.NOT_FOUND:
             return None
         self._require_success(answer)
         return answer
 
+    async def _send_change(self, method: str, path: str, body: Any) -> httpx.Response:
+        """For the SDK."""
+        answer = await self._signed_in(
+            method, path, is_json=True, seconds=self._change_seconds, json=body
+        )
+        if _is_signed_out(answer, is_json=True):
+            raise RayNotSignedIn(self._logins.not_signed_in())
+        return answer
+
+    async def _signed_in(
+        self, method: str, path: str, *, is_json: bool, seconds: float, **options: Any
+    ) -> httpx.Response:
+        """Sends it, and once more with a new session where the gateway did not let it through."""
+        login = await self._logins.current()
+        answer = await self._sent(login, method, path, seconds=seconds, **options)
+        if not _is_signed_out(answer, is_json=is_json):
+            return answer
+        renewed = await self._logins.renew(login)
+        if renewed is None:
+            return answer
+        return await self._sent(renewed, method, path, seconds=seconds, **options)
+
+    async def _sent(
+        self, login: Login, method: str, path: str, *, seconds: float, **options: Any
+    ) -> httpx.Response:
+        headers = {**login.headers, **options.pop("headers", {})}
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._http.request(
+                    method, f"{login.base_url}{path}", headers=headers, **options
+                )
+        except TimeoutError as error:
+            raise RayUnreachable(self.address, "no answer in time") from error
+        except httpx.HTTPError as error:
+            raise RayUnreachable(self.address, _cause(error)) from error
+
     def _require_success(self, answer: httpx.Response) -> None:
-        if answer.status_code in _NOT_SIGNED_IN:
-            raise RayNotSignedIn(self.address, has_token=self._has_token)
+        if _is_signed_out(answer, is_json=False):
+            raise RayNotSignedIn(self._logins.not_signed_in())
         if not answer.is_success:
             detail = wire.last_line(answer.text)
             raise RayUnreachable(self.address, f"error {answer.status_code}: {detail}")
 
-    async def _change(self, call: Awaitable[Any], submission_id: str) -> Any:
+    async def _change(self, call: Coroutine[Any, Any, Any], submission_id: str) -> Any:
         try:
-            return await call
-        except TimeoutError as error:
-            raise RayUnreachable(self.address, "no answer in time") from error
-        except OSError as error:  # all of `requests`' own errors are OSErrors
-            raise RayUnreachable(self.address, _cause(error)) from error
-        except SdkRefusal as error:
-            raise self._refusal(error, submission_id) from error
+            async with self._changing():
+                try:
+                    return await call
+                except TimeoutError as error:
+                    raise RayUnreachable(self.address, "no answer in time") from error
+                except SdkRefusal as error:
+                    raise self._refusal(error, submission_id) from error
+        finally:
+            # Where no place was free, it was never started.
+            call.close()
+
+    @asynccontextmanager
+    async def _reading(self) -> AsyncIterator[None]:
+        async with self._guarded(self._reads):
+            yield
+
+    @asynccontextmanager
+    async def _changing(self) -> AsyncIterator[None]:
+        async with self._guarded(self._changes):
+            yield
+
+    @asynccontextmanager
+    async def _guarded(self, places: Places) -> AsyncIterator[None]:
+        if self._circuit is None:
+            async with places.one():
+                yield
+        else:
+            async with self._circuit.call(), places.one():
+                yield
 
     def _refusal(self, error: SdkRefusal, submission_id: str) -> RayError:
-        if error.status in _NOT_SIGNED_IN:
-            return RayNotSignedIn(self.address, has_token=self._has_token)
         if error.status == httpx.codes.NOT_FOUND:
             return JobNotFound(submission_id)
         # A used id answers 500 with a traceback, not 409 (Ray 2.60).
@@ -195,6 +305,15 @@ class RayClient:
             return JobIdTaken(submission_id)
         detail = wire.last_line(error.text)
         return RayRefused(f"Ray refused job {submission_id}: {detail}", detail=detail)
+
+
+def _is_signed_out(answer: httpx.Response, *, is_json: bool) -> bool:
+    """Whether a gateway in front of Ray answered instead of Ray: 401, 403, a way to sign in."""
+    if answer.status_code in _NOT_SIGNED_IN or answer.is_redirect:
+        return True
+    kind = answer.headers.get("content-type", "")
+    is_wrong = "json" not in kind if is_json else kind.startswith("text/html")
+    return answer.is_success and is_wrong
 
 
 def _cause(error: Exception) -> str:

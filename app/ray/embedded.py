@@ -117,7 +117,7 @@ class EmbeddedHead:
         state, token = read_head_state(self._home), read_head_token(self._home)
         if state is None or token is None:
             raise HeadStartError("No embedded Ray cluster was started here. Start Skydeck first.")
-        return RayClient(state.address, token=token)
+        return RayClient.embedded(state.address, token=token)
 
     async def _find_again(self) -> HeadState | None:
         state, token = read_head_state(self._home), read_head_token(self._home)
@@ -180,7 +180,7 @@ class EmbeddedHead:
 
     async def _until_ready(self, state: HeadState, token: str, *, seconds: float) -> HeadState:
         """Follows the start, writing each step. Raises `HeadStartError`."""
-        client = RayClient(state.address, token=token, read_seconds=_PROBE_SECONDS)
+        client = RayClient.embedded(state.address, token=token, read_seconds=_PROBE_SECONDS)
         try:
             async with asyncio.timeout(seconds):
                 session_name = await self._follow_start(state, client)

@@ -1,8 +1,12 @@
 """What can go wrong with a Ray cluster, each with a sentence that says what to do.
 
 RayError
-├── RayUnreachable      no answer in time; `is_unclear` if a change may still have happened
-├── RayNotSignedIn      the token is missing or wrong
+├── RayUnreachable      no answer in time; whether a change was made is open
+│   └── RayBusy         not asked, since earlier calls still wait
+├── RayNotSignedIn      the token is missing or wrong, or the credentials of Kubernetes are
+├── NotTheCreator       signed in, and not allowed to open this cluster's dashboard
+├── RayClusterNotFound  Kubernetes has no such Ray cluster
+├── EndpointNotEnabled  the cluster has no dashboard that can be reached from outside
 ├── RayRefused          Ray answered a change and said no
 │   ├── JobNotFound     no job of that id on this cluster
 │   └── JobIdTaken      the id belongs to another job
@@ -36,15 +40,58 @@ class RayUnreachable(RayError):
         )
 
 
+class RayBusy(RayUnreachable):
+    """Not even asked: earlier calls hang, or are many."""
+
+    code = "ray_busy"
+
+    def __init__(self, address: str) -> None:
+        super().__init__(address, "it is still busy with earlier calls")
+
+
 class RayNotSignedIn(RayError):
-    """401 or 403."""
+    """401 or 403, or an answer that is a sign-in page."""
 
     code = "ray_not_signed_in"
 
-    def __init__(self, address: str, *, has_token: bool) -> None:
-        fix = "Set the right token" if has_token else "Set a token"
-        what = "refused our token" if has_token else "asks for a token"
-        super().__init__(f"The Ray cluster at {address} {what}. {fix} on the cluster's page.")
+
+class NotTheCreator(RayError):
+    """Kubernetes knows us and refuses the connection."""
+
+    code = "ray_not_the_creator"
+
+    def __init__(self, address: str, said: str) -> None:
+        super().__init__(
+            f"We may not open {address}: only the identity that created the Ray cluster may, with "
+            "the same role and session name. Give its credentials on the cluster's page, or have "
+            "its owner set the annotation access.sagemaker.amazonaws.com/access-strategy to "
+            f"ray-access-strategy-public. {said}"
+        )
+
+
+class RayClusterNotFound(RayError):
+    """There is no RayCluster of that name in the namespace."""
+
+    code = "ray_cluster_not_found"
+
+    def __init__(self, address: str) -> None:
+        super().__init__(
+            f"Kubernetes knows no Ray cluster {address}. Check name and namespace "
+            "(`kubectl get raycluster -A`), and that the credentials are of the right EKS cluster."
+        )
+
+
+class EndpointNotEnabled(RayError):
+    """The operator is not installed, or gives no address for this cluster."""
+
+    code = "ray_endpoint_not_enabled"
+
+    def __init__(self, address: str) -> None:
+        super().__init__(
+            f"{address} has no dashboard that can be reached from outside. Install the HyperPod "
+            "Ray endpoint operator in the EKS cluster, and set the annotation "
+            'access.sagemaker.amazonaws.com/enabled: "true" on the Ray cluster.'
+        )
 
 
 class RayRefused(RayError):

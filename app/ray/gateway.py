@@ -124,6 +124,19 @@ class RayGateway(Protocol):
         """The job, or None."""
         ...
 
+    async def list_jobs(self) -> list[JobInfo]:
+        """All submitted jobs that the head remembers, anybody's, the newest first. Call rarely."""
+        ...
+
+    async def tail_log(self, job: JobInfo, *, lines: int) -> bytes:
+        """The last `lines` lines of the job's log (-1: all), its bytes as they are.
+
+        Empty before the job has started, and where its log is gone. Never by Ray's own ways to
+        read logs of jobs: one reads the whole file into three processes of the head, the other
+        keeps a connection of the dashboard for each reader that leaves.
+        """
+        ...
+
     async def stop(self, submission_id: str) -> bool:
         """Asks the job to end: SIGTERM, then SIGKILL after `RAY_JOB_STOP_WAIT_TIME_S` (3 s).
 

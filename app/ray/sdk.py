@@ -1,17 +1,24 @@
 """Ray's Jobs SDK, in threads of our own. The only module that imports Ray, and only when called.
 
-The SDK blocks, and neither it nor its HTTP library limits a request's time: a hung head would keep
-the thread for ever. So each request gets a time-out, and each call a deadline.
+The SDK decides what is asked; how it is sent is ours. Its own HTTP library limits no request's
+time, follows redirects, takes proxies and addresses from the environment, and connects to wherever
+a name leads. So each request of the SDK goes back to the event loop, to the guarded client.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, NoReturn
 
-_THREADS = 2
-_CONNECT_SECONDS = 5.0
+import httpx
+
+THREADS = 2
+# Above the deadline of the request itself, which should end first.
+_GRACE_SECONDS = 5.0
+
+Send = Callable[[str, str, Any], Awaitable[httpx.Response]]
+"""Sends method, path and JSON body; raises what the gateway raises."""
 
 
 class SdkRefusal(Exception):
@@ -24,17 +31,16 @@ class SdkRefusal(Exception):
 
 
 class JobsSdk:
-    """Submit, stop and delete through `JobSubmissionClient`, for one address.
+    """Submit, stop and delete through `JobSubmissionClient`, for one cluster.
 
-    Raises `SdkRefusal` for an answer that is not 200, `OSError` (all errors of `requests` are)
-    without an answer, and `TimeoutError` some seconds after `seconds` at the latest.
+    Raises `SdkRefusal` for an answer that is not 200, what `send` raises without one, and
+    `TimeoutError` some seconds after `seconds` at the latest.
     """
 
-    def __init__(self, address: str, headers: Mapping[str, str], *, seconds: float) -> None:
-        self._address = address
-        self._headers = dict(headers)
+    def __init__(self, send: Send, *, seconds: float) -> None:
+        self._send = send
         self._seconds = seconds
-        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="ray-jobs")
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="ray-jobs")
 
     async def submit(
         self,
@@ -67,45 +73,48 @@ class JobsSdk:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def _call(self, work: Callable[[Any], Any]) -> Any:
-        # The request's own time-out ends the thread; the deadline also covers the wait for one.
+        # The request's own deadline ends the thread; this one also covers the wait for one.
         loop = asyncio.get_running_loop()
-        async with asyncio.timeout(self._seconds + _CONNECT_SECONDS):
-            return await loop.run_in_executor(self._pool, self._work, work)
 
-    def _work(self, work: Callable[[Any], Any]) -> Any:
-        client = _client_class()(self._address, self._headers, (_CONNECT_SECONDS, self._seconds))
-        return work(client)
+        def send(method: str, path: str, body: Any) -> httpx.Response:
+            sending = asyncio.run_coroutine_threadsafe(_sent(self._send, method, path, body), loop)
+            try:
+                return sending.result(self._seconds + _GRACE_SECONDS)
+            finally:
+                sending.cancel()
+
+        async with asyncio.timeout(self._seconds + _GRACE_SECONDS):
+            return await loop.run_in_executor(self._pool, lambda: work(_client_class()(send)))
+
+
+async def _sent(send: Send, method: str, path: str, body: Any) -> httpx.Response:
+    return await send(method, path, body)
 
 
 @cache
 def _client_class() -> Any:
-    from ray.dashboard.modules.dashboard_sdk import SubmissionClient
-    from ray.exceptions import AuthenticationError
     from ray.job_submission import JobSubmissionClient
 
-    class TimedClient(JobSubmissionClient):
-        """Asks exactly the given address.
+    class SendingClient(JobSubmissionClient):
+        """Sends through us, and makes no request by being made.
 
-        The parent's constructor lets RAY_API_SERVER_ADDRESS and RAY_ADDRESS replace the address,
-        and makes two requests; the grandparent's does neither.
+        The parents' constructors let RAY_API_SERVER_ADDRESS, RAY_ADDRESS and RAY_AUTH_MODE change
+        where and as whom requests are made, and make two of their own.
         """
 
-        def __init__(
-            self, address: str, headers: dict[str, str], timeout: tuple[float, float]
-        ) -> None:
-            SubmissionClient.__init__(self, address, headers=dict(headers))
+        def __init__(self, send: Callable[[str, str, Any], httpx.Response]) -> None:
+            self._send = send
+            self._default_metadata: dict[str, Any] = {}
             self._client_ray_version = ""
-            self._timeout = timeout
+            # For the SDK's log lines alone.
+            self._address = ""
 
-        def _do_request(self, method: str, endpoint: str, **options: Any) -> Any:
-            # The environment's proxy would see the token, and cannot reach a loopback address.
-            options |= {"timeout": self._timeout, "proxies": {"http": None, "https": None}}
-            try:
-                return super()._do_request(method, endpoint, **options)
-            except AuthenticationError as error:
-                raise SdkRefusal(401, str(error)) from error
+        def _do_request(  # type: ignore[override]  # httpx's answers have what the SDK reads
+            self, method: str, endpoint: str, *, json_data: Any = None, **_options: Any
+        ) -> httpx.Response:
+            return self._send(method, endpoint, json_data)
 
-        def _raise_error(self, r: Any) -> NoReturn:
+        def _raise_error(self, r: httpx.Response) -> NoReturn:  # type: ignore[override]
             raise SdkRefusal(r.status_code, r.text)
 
-    return TimedClient
+    return SendingClient

@@ -24,6 +24,23 @@ def job_info(body: Mapping[str, Any]) -> JobInfo:
     )
 
 
+def job_list(body: list[Mapping[str, Any]]) -> list[JobInfo]:
+    """From `GET /api/jobs/`: those submitted as jobs, the newest first. Drivers that somebody
+    started by hand have no submission id and are left out.
+    """
+    jobs = [row for row in body if row.get("submission_id")]
+    jobs.sort(key=lambda row: row.get("start_time") or 0, reverse=True)
+    return [job_info(row) for row in jobs]
+
+
+def version(text: str) -> tuple[int, ...]:
+    """Major and minor number, such as (2, 60); (0,) for a text that is no version."""
+    try:
+        return tuple(int(part) for part in text.split(".")[:2])
+    except ValueError:
+        return (0,)
+
+
 def cluster_info(version: Mapping[str, Any], nodes: list[NodeInfo]) -> ClusterInfo:
     """From `GET /api/version`; the session folder is the head node's."""
     head = next((node for node in nodes if node.is_head), None)

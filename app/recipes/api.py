@@ -3,8 +3,6 @@
 import asyncio
 from uuid import UUID
 
-from fastapi import APIRouter
-
 from app.access.permissions import Permission
 from app.access.principal import Principal
 from app.api.deps import Reader, Reading
@@ -26,10 +24,11 @@ from app.recipes.schemas import (
     RenderAnswer,
     ValidationAnswer,
 )
+from app.routing import Router
 from app.runs.path_users import list_path_users
 from app.secrets import service as secrets
 
-router = APIRouter(tags=["recipes and configs"], route_class=JsonRoute)
+router = Router(tags=["recipes and configs"], route_class=JsonRoute)
 
 
 @router.get("/recipes")

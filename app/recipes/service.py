@@ -14,7 +14,7 @@ from app.recipes.common import SECRETS, normal, secret_names, with_common
 from app.recipes.diff import Change, changes
 from app.recipes.embedded_maze_grpo import RECIPE as EMBEDDED_MAZE_GRPO
 from app.recipes.examine import Examined, Place, embedded_refusal, examine
-from app.recipes.model import Findings, Recipe, Value
+from app.recipes.model import Findings, Package, Recipe, Value
 from app.recipes.numbers import find_whole_number, is_finite
 from app.recipes.other_runs import ABOUT_OTHER_RUNS, fixed_paths, other_run, shared_paths
 from app.recipes.parse import Imported
@@ -97,6 +97,14 @@ def validate(
     """
     place = Place(cluster=cluster, is_embedded=is_embedded)
     return examine(recipe, config, place).findings
+
+
+def is_embedded_only(name: str) -> bool:
+    """Whether a recipe's job runs from Skydeck's own folder; False for a recipe that is gone."""
+    try:
+        return get(name).package is Package.ARGUMENTS
+    except NotFound:
+        return False
 
 
 def version_of(name: str) -> int:

@@ -1,9 +1,10 @@
 """What people do to a run: stop, resume, delete, restore. Each works without JavaScript."""
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from app.errors import Conflict
+from app.routing import Router
 from app.runs import service, views
 from app.runs.contexts import ConfirmPage
 from app.runs.loading import load_head
@@ -11,7 +12,7 @@ from app.web.deps import RunWriter, Store
 from app.web.flash import flash
 from app.web.templating import page
 
-router = APIRouter()
+router = Router()
 
 
 @router.get("/runs/{slug}/stop")

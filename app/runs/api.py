@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.api.deps import (
@@ -25,11 +25,12 @@ from app.experiments import service as experiments
 from app.metrics import service as metrics
 from app.models import Run, RunOrigin
 from app.projects import service as projects
+from app.routing import Router
 from app.runs import queue, service
 from app.runs.schemas import EventAnswer, ExternalRunBody, FinishBody, RunAnswer, RunBody
 from app.runs.sorting import parse_sort
 
-router = APIRouter(tags=["runs"], route_class=JsonRoute)
+router = Router(tags=["runs"], route_class=JsonRoute)
 
 HEADLINE_KEYS = (metrics.SOLVE_RATE, "eval/all/pass_at_1", "reward/avg_raw_reward")
 """Whose summaries a list gives without being asked."""

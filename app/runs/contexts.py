@@ -220,6 +220,8 @@ class MazeCell:
     label: str
     picture: MazePicture | None
     """None where the maze cannot be drawn: an environment of others, or no seed."""
+    url: str = ""
+    """Where it can be looked through turn by turn; empty where that was not kept."""
 
 
 @dataclass(frozen=True, slots=True)

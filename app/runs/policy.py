@@ -29,8 +29,34 @@ class Barrier:
 
 def barriers(cluster: Cluster, recipe: str, values: Mapping[str, Any]) -> list[Barrier]:
     """All that keeps a config of this recipe from running on the cluster; empty: nothing does."""
-    found = [_off(cluster), _member_code(cluster, recipe), _shown_secrets(cluster, values)]
+    found = [
+        _removed(cluster),
+        _off(cluster),
+        _embedded_only(cluster, recipe),
+        _member_code(cluster, recipe),
+        _shown_secrets(cluster, values),
+    ]
     return [barrier for barrier in found if barrier is not None]
+
+
+def _removed(cluster: Cluster) -> Barrier | None:
+    if cluster.removed_at is None:
+        return None
+    return Barrier(
+        CLUSTER, "removed", f"cluster {cluster.name} is gone", "launch on another cluster"
+    )
+
+
+def _embedded_only(cluster: Cluster, recipe: str) -> Barrier | None:
+    if cluster.kind is ClusterKind.EMBEDDED or not recipes.is_embedded_only(recipe):
+        return None
+    return Barrier(
+        CLUSTER,
+        "embedded_only",
+        f"recipe {recipe} trains on Skydeck's own machine, and cluster {cluster.name} is another "
+        "one",
+        "choose the embedded cluster, or another recipe",
+    )
 
 
 def first_that_runs(offered: Sequence[Cluster], recipe: Recipe) -> Cluster:

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from app.access.permissions import Permission
@@ -10,6 +10,7 @@ from app.clock import utcnow
 from app.metrics import service as metrics
 from app.metrics.charts import HERO_KEY
 from app.models import RunOrigin
+from app.routing import Router
 from app.runs import service, views
 from app.runs.contexts import (
     ChartsPage,
@@ -24,7 +25,7 @@ from app.web.project_switch import project_switch
 from app.web.run_table import rate_figure
 from app.web.templating import fragment, page
 
-router = APIRouter()
+router = Router()
 _KEY_LENGTH = 500
 
 
@@ -55,7 +56,7 @@ async def show(request: Request, slug: str, store: Store, viewer: RunReader) -> 
         hero_unit=hero.unit,
         hero=views.hero_data(run, counts),
         hero_rows=[(c.step, rate_figure(c.solved, c.n)) for c in reversed(counts)],
-        grid=views.maze_grid(newest) if newest else None,
+        grid=views.maze_grid(newest, run_slug=run.slug) if newest else None,
         has_mazes=newest is not None or run.origin is RunOrigin.SUBMITTED,
         groups=views.chart_groups(run, series, hero=hero.key),
         points_url=f"/runs/{run.slug}/points",
@@ -97,5 +98,5 @@ async def mazes_part(request: Request, slug: str, store: Store, viewer: RunReade
     async with store.read() as session:
         run, head = await load_head(session, slug, viewer)
         newest = await metrics.find_newest_evaluation(session, run)
-    context = MazesPart(head, views.maze_grid(newest) if newest else None)
+    context = MazesPart(head, views.maze_grid(newest, run_slug=slug) if newest else None)
     return fragment(request, "runs/_mazes.html", context)

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from app.db import Database, ReadSession
 from app.logs import service as logs
 from app.metrics import service as metrics
 from app.models import Run
+from app.routing import Router
 from app.runs import log_lines, queue, service, views
 from app.runs.loading import pushed_step
 from app.runs.log_lines import AttemptNumber, LineNumber
@@ -20,7 +21,7 @@ from app.web.deps import READ_RUN, RunReader, Store
 from app.web.run_words import status_words
 from app.web.sse import END, poll
 
-router = APIRouter()
+router = Router()
 _LINES_AT_ONCE = 1_000
 
 

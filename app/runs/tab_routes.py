@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 
 from app.clock import utcnow
@@ -14,6 +14,7 @@ from app.logs import service as logs
 from app.metrics import service as metrics
 from app.metrics.charts import chart_for
 from app.models import Run
+from app.routing import Router
 from app.runs import job_package, log_lines, service, views
 from app.runs.contexts import (
     ChartPage,
@@ -30,7 +31,7 @@ from app.web.paging import Cursor, pager
 from app.web.search import SearchWords
 from app.web.templating import page
 
-router = APIRouter()
+router = Router()
 LOG_LINES = 400
 POINTS = 1_000
 EVENTS = 100

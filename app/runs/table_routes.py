@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Form, Query, Request
+from fastapi import Depends, Form, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from app.api.compress import compressed
@@ -14,6 +14,7 @@ from app.errors import Invalid
 from app.metrics import service as metrics
 from app.models import RunStatus
 from app.projects import service as projects
+from app.routing import Router
 from app.runs import queue, saved_views, service, table, table_views
 from app.runs.contexts import ColumnPicker, RunsPage
 from app.runs.listing import Wanted
@@ -29,7 +30,7 @@ from app.web.run_table import RunRow, run_row
 from app.web.search import SearchWords
 from app.web.templating import fragment, page
 
-router = APIRouter()
+router = Router()
 PAGE_SIZE = 100
 _LENGTH = 2_000
 

@@ -46,7 +46,13 @@ _STEPS_KEY = "trainer.max_training_steps"
 STAND_IN_KEY = "eval/all/pass_at_1"
 _STAND_INS = (HERO_KEY, STAND_IN_KEY, "reward/avg_raw_reward")
 _UNITS = {"share": "", "seconds": "s"}
-_TABS = (("Charts", ""), ("Log", "/log"), ("Config", "/config"), ("Timeline", "/timeline"))
+_TABS = (
+    ("Charts", ""),
+    ("Log", "/log"),
+    ("Checkpoints", "/checkpoints"),
+    ("Config", "/config"),
+    ("Timeline", "/timeline"),
+)
 _FAILED = (RunStatus.FAILED, RunStatus.LOST)
 _STATUS_EVENTS = ("status", "attempt_status")
 _EVENT_TITLES = {
@@ -115,8 +121,16 @@ def figures(run: Run, step: int | None, counts: SolveCounts, now: datetime) -> l
     ]
 
 
-def maze_grid(evaluation: TrainingEvaluation) -> MazeGrid:
-    cells = [_cell(evaluation.env_id, item) for item in evaluation.items]
+def maze_grid(evaluation: TrainingEvaluation, *, run_slug: str | None = None) -> MazeGrid:
+    """`run_slug`: the run whose pages the mazes lead to, None where they lead nowhere."""
+    cells = [
+        _cell(
+            evaluation.env_id,
+            item,
+            rollout_url(run_slug, evaluation, number) if run_slug and item.get("kept") else "",
+        )
+        for number, item in enumerate(evaluation.items, start=1)
+    ]
     limit = f", at most {evaluation.max_turns} turns" if evaluation.max_turns else ""
     passed = f"pass_at_1 {evaluation.passed_count}/{evaluation.n}"
     return MazeGrid(
@@ -125,6 +139,12 @@ def maze_grid(evaluation: TrainingEvaluation) -> MazeGrid:
         note=f"{evaluation.env_id}{limit} · {passed}",
         cells=cells,
     )
+
+
+def rollout_url(run_slug: str, evaluation: TrainingEvaluation, number: int) -> str:
+    """The page of an episode of a run's own evaluation."""
+    place = f"attempts/{evaluation.attempt_number}/evaluations/{evaluation.step}/{number}"
+    return f"/runs/{run_slug}/{place}"
 
 
 def hero_data(run: Run, counts: SolveCounts) -> dict[str, object]:
@@ -277,12 +297,12 @@ def _failure(run: Run) -> Failure | None:
     )
 
 
-def _cell(env_id: str, item: Mapping[str, Any]) -> MazeCell:
+def _cell(env_id: str, item: Mapping[str, Any], url: str) -> MazeCell:
     seed, solved, turns = item.get("seed"), bool(item.get("solved")), item.get("turns")
     how = "solved" if solved else "not solved"
     within = f" in {turns} turns" if turns is not None else ""
     name = "Maze without a seed" if seed is None else f"Maze {seed}"
-    return MazeCell(solved, f"{name}: {how}{within}", _picture(env_id, seed))
+    return MazeCell(solved, f"{name}: {how}{within}", _picture(env_id, seed), url)
 
 
 def _picture(env_id: str, seed: object) -> MazePicture | None:

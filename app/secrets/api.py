@@ -3,17 +3,18 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Response
+from fastapi import Path, Response
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.api.deps import Admin, ProjectManager, ProjectReader, Reading, Writing
 from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
 from app.projects import service as projects
+from app.routing import Router
 from app.secrets import service
 from app.secrets.schemas import SecretAnswer, SecretBody
 
-router = APIRouter(tags=["secrets"], route_class=JsonRoute)
+router = Router(tags=["secrets"], route_class=JsonRoute)
 SecretName = Annotated[
     str, Path(max_length=service.MAX_NAME, description="An environment variable's name")
 ]

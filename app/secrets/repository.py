@@ -37,9 +37,9 @@ async def list_current(session: AsyncSession, project_id: UUID | None) -> Sequen
 
 
 async def list_named(
-    session: AsyncSession, project_id: UUID, names: Sequence[str]
+    session: AsyncSession, project_id: UUID | None, names: Sequence[str]
 ) -> Sequence[Secret]:
-    query = select(Secret).where(Secret.project_id == project_id, Secret.name.in_(names))
+    query = select(Secret).where(_in(project_id), Secret.name.in_(names))
     return (await session.scalars(query.order_by(Secret.name))).all()
 
 

@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Request
+from fastapi import Form, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -12,6 +12,7 @@ from app.db import Database
 from app.errors import Invalid, NotFound, Problem
 from app.models import Project
 from app.projects import service as projects
+from app.routing import Router
 from app.secrets import service, views
 from app.secrets.service import Listed
 from app.web.deps import Admin, ProjectManager, ProjectReader, Store, Viewer
@@ -19,7 +20,7 @@ from app.web.filters import sentence
 from app.web.flash import flash
 from app.web.templating import page
 
-router = APIRouter()
+router = Router()
 Text = Annotated[str, Form()]
 _LIST, _ONE = "secrets/list.html", "secrets/show.html"
 

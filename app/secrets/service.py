@@ -224,6 +224,31 @@ async def rows_for_job(
     return list(await repository.list_named(session, project_id, names)) if names else []
 
 
+async def open_site_secret(session: AsyncSession, name: str) -> str:
+    """The value of one of the site's secrets, for what a worker signs in with.
+
+    Raises `NotFound`, `KeyMissing`.
+    """
+    for row in await repository.list_current(session, None):
+        if row.name == name:
+            return vault_of(session).open(row)
+    raise NotFound(f"there is no secret {name} any more: type it again on the cluster's page")
+
+
+async def open_of_site(session: AsyncSession, name: str) -> str | None:
+    """The value of a secret of the site, masked from now on; None if there is none.
+
+    Raises `KeyMissing`.
+    """
+    rows = await repository.list_named(session, None, [name])
+    return vault_of(session).open(rows[0]) if rows else None
+
+
+async def has_of_site(session: AsyncSession, name: str) -> bool:
+    """Whether there is a secret of the site of this name; needs no key."""
+    return bool(await repository.list_named(session, None, [name]))
+
+
 async def note_use(session: AsyncSession, ids: Sequence[UUID], at: datetime) -> None:
     if ids:
         await repository.note_use(session, ids, at)

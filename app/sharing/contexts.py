@@ -7,6 +7,7 @@ no template can show more.
 from dataclasses import dataclass
 from datetime import datetime
 
+from app.playground.contexts import Stage
 from app.runs.contexts import Figure, MazeGrid
 from app.web.forms import FormField
 from app.web.run_table import RateFigure
@@ -25,14 +26,37 @@ class ShareRow:
 
 @dataclass(frozen=True, slots=True)
 class SharePage:
-    """The links of a run, and the form that makes one. `url` is one just made, shown once."""
+    """The links of a run or an episode, and the form that makes one.
 
-    run_slug: str
-    run_name: str
+    `base` is its own page, `promise` what a stranger sees and what not, `url` a link that was just
+    made, shown once.
+    """
+
+    kind: str
+    """`run` or `episode`."""
+    base: str
+    list_title: str
+    list_url: str
+    slug: str
+    name: str
+    promise: str
     is_deleted: bool
     fields: list[FormField]
     rows: list[ShareRow]
     url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedEpisodePage:
+    """One episode as anybody with the link may see it."""
+
+    title: str
+    env_words: str
+    seed: int
+    needed_turns: int
+    dialect: str
+    expires_at: datetime
+    stage: Stage
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,16 @@
-"""Queries on links that share a run."""
+"""Queries on links that share a run or an episode."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import ColumnElement, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.models import Run, ShareLink
+from app.models import Episode, Run, ShareLink
+
+Shareable = Run | Episode
+"""What a link may show."""
 
 
 async def find_open(
@@ -17,34 +20,34 @@ async def find_open(
     query = (
         select(ShareLink, Run)
         .join(Run, Run.id == ShareLink.run_id)
-        .where(
-            ShareLink.secret_hash == secret_hash,
-            ShareLink.revoked_at.is_(None),
-            ShareLink.expires_at > now,
-            Run.deleted_at.is_(None),
-        )
+        .where(ShareLink.secret_hash == secret_hash, *_is_open(now), Run.deleted_at.is_(None))
     )
     row = (await session.execute(query)).one_or_none()
     return None if row is None else (row[0], row[1])
 
 
-async def list_open(session: AsyncSession, run_id: UUID, now: datetime) -> Sequence[ShareLink]:
-    """The links of a run that have not ended, newest first."""
+async def find_open_of_episode(
+    session: AsyncSession, secret_hash: str, now: datetime
+) -> tuple[ShareLink, str] | None:
+    """A link that has not ended, with its episode's slug."""
     query = (
-        select(ShareLink)
-        .where(
-            ShareLink.run_id == run_id,
-            ShareLink.revoked_at.is_(None),
-            ShareLink.expires_at > now,
-        )
-        .order_by(ShareLink.id.desc())
+        select(ShareLink, Episode.slug)
+        .join(Episode, Episode.id == ShareLink.episode_id)
+        .where(ShareLink.secret_hash == secret_hash, *_is_open(now))
     )
+    row = (await session.execute(query)).one_or_none()
+    return None if row is None else (row[0], row[1])
+
+
+async def list_open(session: AsyncSession, shown: Shareable, now: datetime) -> Sequence[ShareLink]:
+    """The links of a run or an episode that have not ended, newest first."""
+    query = select(ShareLink).where(_is_of(shown), *_is_open(now)).order_by(ShareLink.id.desc())
     return (await session.scalars(query)).all()
 
 
-async def find_named(session: AsyncSession, run_id: UUID, slug: str) -> ShareLink | None:
-    """A link of this run, whether it has ended or not."""
-    query = select(ShareLink).where(ShareLink.run_id == run_id, ShareLink.slug == slug)
+async def find_named(session: AsyncSession, shown: Shareable, slug: str) -> ShareLink | None:
+    """A link of this run or episode, whether it has ended or not."""
+    query = select(ShareLink).where(_is_of(shown), ShareLink.slug == slug)
     found: ShareLink | None = await session.scalar(query)
     return found
 
@@ -57,3 +60,13 @@ async def note_use(
     await session.execute(
         update(ShareLink).where(ShareLink.id == link_id, is_old).values(last_used_at=now)
     )
+
+
+def _is_of(shown: Shareable) -> ColumnElement[bool]:
+    if isinstance(shown, Run):
+        return ShareLink.run_id == shown.id
+    return ShareLink.episode_id == shown.id
+
+
+def _is_open(now: datetime) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return ShareLink.revoked_at.is_(None), ShareLink.expires_at > now

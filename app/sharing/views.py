@@ -3,15 +3,45 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from app.episodes import service as episodes
 from app.metrics.charts import ChartSpec
 from app.metrics.service import SeriesView
-from app.models import MetricSeries, Run, RunOrigin, RunStatus, ShareLink, TrainingEvaluation
+from app.models import (
+    Episode,
+    MetricSeries,
+    Run,
+    RunOrigin,
+    RunStatus,
+    ShareLink,
+    TrainingEvaluation,
+)
+from app.playground import views as playground
+from app.playground.stage import Viewing, stage
+from app.playground.words import environment_words
 from app.runs import views as run_views
 from app.runs.states import ENDED
-from app.sharing.contexts import SharedChart, SharedGroup, SharedPage, ShareRow
+from app.sharing.contexts import (
+    SharedChart,
+    SharedEpisodePage,
+    SharedGroup,
+    SharedPage,
+    SharePage,
+    ShareRow,
+)
+from app.sharing.repository import Shareable
+from app.web.forms import FormField
 from app.web.run_table import SolveCounts, colour_of, rate_figure
 from app.web.run_words import ends_at, status_words
 
+_RUN_PROMISE = (
+    "Anybody with a link sees this run's name, status, charts and evaluations, without signing in. "
+    "They see nothing else: no log, no config, no names of people, projects or clusters."
+)
+_EPISODE_PROMISE = (
+    "Anybody with a link sees this maze, the names of its models and all their turns, without "
+    "signing in, and may look through them. They see nothing else and can change nothing: no names "
+    "of people, projects or endpoints."
+)
 _POINT_COLUMNS = ("key", "step", "value", "odd")
 
 
@@ -60,6 +90,47 @@ def points(view: SeriesView) -> dict[str, object]:
     """A series as JSON columns, without its cursor, which names a row of the database."""
     columns = run_views.points(view)
     return {name: columns[name] for name in _POINT_COLUMNS}
+
+
+def shared_episode_page(
+    link: ShareLink, episode: Episode, *, url: str, turn: int | None, now: datetime
+) -> SharedEpisodePage:
+    """Models are named, endpoints are not; what was sent can be rebuilt from what is shown."""
+    loaded = episodes.load(episode, now)
+    viewing = Viewing(url=url, turn=turn, can_play=False, has_messages=False, has_places=False)
+    return SharedEpisodePage(
+        title=playground.title_of(episode),
+        env_words=environment_words(episode.env_id),
+        seed=episode.seed,
+        needed_turns=playground.needed_turns(loaded),
+        dialect=episode.dialect,
+        expires_at=link.expires_at,
+        stage=stage(loaded, viewing),
+    )
+
+
+def base_of(shown: Shareable) -> str:
+    """The address of the page of what is shared."""
+    return f"/runs/{shown.slug}" if isinstance(shown, Run) else f"/playground/{shown.slug}"
+
+
+def share_page(
+    shown: Shareable, links: Sequence[ShareLink], *, fields: list[FormField], url: str
+) -> SharePage:
+    is_run = isinstance(shown, Run)
+    return SharePage(
+        kind="run" if is_run else "episode",
+        base=base_of(shown),
+        list_title="Runs" if is_run else "Playground",
+        list_url="/runs" if is_run else "/playground",
+        slug=shown.slug,
+        name=shown.name if isinstance(shown, Run) else playground.title_of(shown),
+        promise=_RUN_PROMISE if is_run else _EPISODE_PROMISE,
+        is_deleted=isinstance(shown, Run) and shown.deleted_at is not None,
+        fields=fields,
+        rows=[share_row(link) for link in links],
+        url=url,
+    )
 
 
 def share_row(link: ShareLink) -> ShareRow:

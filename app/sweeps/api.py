@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.access.permissions import Permission
@@ -26,12 +26,13 @@ from app.experiments import service as experiments
 from app.metrics import service as metrics
 from app.models import Sweep
 from app.projects import service as projects
+from app.routing import Router
 from app.runs import service as runs
 from app.sweeps import service
 from app.sweeps.schemas import PlanAnswer, PreviewBody, SweepAnswer, SweepBody, run_answer
 from app.sweeps.service import Subject
 
-router = APIRouter(tags=["sweeps"], route_class=JsonRoute)
+router = Router(tags=["sweeps"], route_class=JsonRoute)
 
 
 @router.post("/sweeps/preview")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -16,6 +16,7 @@ from app.experiments.loading import load_head
 from app.metrics import service as metrics
 from app.models import Sweep
 from app.recipes import service as recipes
+from app.routing import Router
 from app.runs import policy, queue
 from app.runs.states import ENDED
 from app.secrets import service as secrets
@@ -40,7 +41,7 @@ from app.web.paging import Cursor, pager
 from app.web.run_table import run_row
 from app.web.templating import fragment, page
 
-router = APIRouter()
+router = Router()
 PAGE_SIZE = 50
 _LAUNCH = "launch"
 _GONE = "the cluster that was chosen is no longer there: look at the one shown now, or choose"

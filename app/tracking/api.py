@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
@@ -24,6 +24,7 @@ from app.errors import Conflict, Forbidden, Invalid, NotFound, NotSignedIn, Prob
 from app.metrics.columns import Columns
 from app.metrics.push import read_points
 from app.paging import MAX_LIMIT
+from app.routing import Router
 from app.tracking import entities, service
 from app.tracking.search import filter_of, order_of
 from app.tracking.service import Batch
@@ -90,7 +91,7 @@ async def _arguments(request: Request) -> Json:
 
 
 Arguments = Annotated[Json, Depends(_arguments)]
-router = APIRouter(prefix=PREFIX, route_class=TrackingRoute, tags=["mlflow"])
+router = Router(tags=["mlflow"], route_class=TrackingRoute)
 
 
 @router.get("/experiments/get-by-name")

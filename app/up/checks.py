@@ -14,6 +14,9 @@ LOCK_NAME = "up.lock"
 UP_FILE = "up.json"
 """Written by `skydeck up` while it runs: `{"url", "pid"}`."""
 
+ENDPOINT_FILE = "endpoint.json"
+"""Written by the embedded endpoint while it runs: `{"base_url", "key", "pid"}`."""
+
 # What a start writes at the least: the database's files and Ray's first logs.
 _PROBE_BYTES = 8 * 1024 * 1024
 _BACKLOG = 512
@@ -68,10 +71,10 @@ def locked(home: Path) -> Iterator[None]:
 def listen(host: str, port: int) -> socket.socket:
     """A listening socket on `host`; port 0 takes a free one. Raises `StartError`."""
     try:
-        family, kind, _, _, address = socket.getaddrinfo(
+        family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        listener = socket.socket(family, kind)
+        listener = socket.socket(family, kind, protocol)
     except OSError as error:
         raise StartError(f"cannot listen on host {host!r}: {error.strerror}") from None
     try:

@@ -2,8 +2,9 @@
 
 up ── web      pages and API; inherits the listening socket, so that no visitor is refused
    ├─ worker   control loops
+   ├─ endpoint the maze model behind an API; announces itself in a file
    └─ Ray head not a child in the kernel's sense: it outlives a killed supervisor, with its
-               jobs, and the next `up` finds it again; web and worker end with the supervisor
+               jobs, and the next `up` finds it again; the others end with the supervisor
 """
 
 import asyncio
@@ -26,7 +27,7 @@ from app.ray.embedded import EmbeddedHead
 from app.ray.errors import HeadStartError
 from app.ray.head_launch import HeadLimits
 from app.settings import PREFIX, ROOT, Settings, job_environment
-from app.up.checks import UP_FILE, listen, locked, make_home, write_privately
+from app.up.checks import ENDPOINT_FILE, UP_FILE, listen, locked, make_home, write_privately
 from app.up.service import Service
 
 _PROBE_SECONDS = 2.0
@@ -78,12 +79,15 @@ class _Supervisor:
         web = ("-m", "app.up.serve", str(listener.fileno()))
         self._web = Service("web", web, environ=self._environ, files=[listener.fileno()])
         self._worker = Service("worker", ("-m", "worker"), environ=self._environ)
-        # Whether there is one is decided with the database in view.
+        # Whether there are these is decided with the database in view.
         self._head: EmbeddedHead | None = None
+        self._endpoint: Service | None = None
 
     async def run(self) -> None:
         """Until a signal, or until something cannot be started. Raises `StartError`."""
         stop = asyncio.Event()
+        # An endpoint that was killed left its address behind.
+        self._forget_endpoint()
         for number in _SIGNALS:
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
         stopping = asyncio.create_task(stop.wait())
@@ -92,7 +96,8 @@ class _Supervisor:
         try:
             await _first(stopping, asyncio.create_task(self._keep_all()))
         finally:
-            await asyncio.gather(self._web.stop(), self._worker.stop())
+            await asyncio.gather(*(service.stop() for service in self._services()))
+            self._forget_endpoint()
             # After the worker, which would take the head's end for a failure.
             await self._stop_head()
 
@@ -115,10 +120,13 @@ class _Supervisor:
             lines = err.decode(errors="replace").strip().splitlines()
             raise StartError(lines[-1] if lines else "the database could not be prepared")
         found = json.loads(out)
-        if found["embedded"]["is_on"]:
+        has_cluster = bool(found["embedded"]["is_on"])
+        if has_cluster:
             self._head = _head_of(self._settings)
         else:
             log.info("no embedded cluster: %s", found["embedded"]["why"])
+        if self._settings.has_embedded_endpoint(has_cluster=has_cluster):
+            self._endpoint = _endpoint_of(self._settings)
         if found["link_secret"]:
             link = f"{self._url}/sign-in?token={found['link_secret']}"
             sys.stderr.write(f"first sign-in, within 15 minutes: {link}\n")
@@ -127,13 +135,19 @@ class _Supervisor:
     async def _keep_all(self) -> None:
         try:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._web.keep(self._is_ready))
-                tasks.create_task(self._worker.keep(self._is_ready))
+                for service in self._services():
+                    tasks.create_task(service.keep(self._is_ready))
                 tasks.create_task(self._announce())
                 if self._head is not None:
                     tasks.create_task(self._keep_head(self._head))
         except ExceptionGroup as failures:
             raise failures.exceptions[0] from None
+
+    def _forget_endpoint(self) -> None:
+        (self._settings.home / ENDPOINT_FILE).unlink(missing_ok=True)
+
+    def _services(self) -> list[Service]:
+        return [self._web, self._worker, *([self._endpoint] if self._endpoint else [])]
 
     async def _announce(self) -> None:
         async with httpx.AsyncClient(trust_env=False, timeout=_PROBE_SECONDS) as http:
@@ -192,6 +206,15 @@ async def _answers(http: httpx.AsyncClient, url: str) -> bool:
         return (await http.get(url)).is_success
     except httpx.HTTPError:
         return False
+
+
+def _endpoint_of(settings: Settings) -> Service:
+    """It reads no setting and no database, so it is told none: it answers strangers' requests."""
+    arguments = (
+        *("-m", "worker.serving", "--home", str(settings.home)),
+        *("--log-level", settings.log_level, "--log-format", settings.log_format),
+    )
+    return Service("endpoint", arguments, environ=job_environment())
 
 
 def _head_of(settings: Settings) -> EmbeddedHead:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request
+from fastapi import Form, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from app.access.permissions import Scope
@@ -11,6 +11,7 @@ from app.clock import utcnow
 from app.db import Database
 from app.errors import Forbidden, Invalid, NotFound, SkydeckError
 from app.models import UserSession
+from app.routing import Router
 from app.settings import Settings
 from app.users import forms, service
 from app.users.contexts import SessionRow, SettingsPage, TokenRow
@@ -22,7 +23,7 @@ from app.web.flash import flash
 from app.web.session_cookie import take_session
 from app.web.templating import page
 
-router = APIRouter()
+router = Router()
 _PAGE = "users/settings.html"
 _PATH = "/settings"
 

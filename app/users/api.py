@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import Depends, Path
 
 from app.access.permissions import Permission
 from app.access.principal import Principal
@@ -10,10 +10,11 @@ from app.api.deps import ApiGuard, Reading, Writing
 from app.api.idempotency import Idempotent
 from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
+from app.routing import Router
 from app.users import service
 from app.users.schemas import NewTokenAnswer, TokenAnswer, TokenBody
 
-router = APIRouter(tags=["administration"], route_class=JsonRoute)
+router = Router(tags=["administration"], route_class=JsonRoute)
 Account = Annotated[Principal, Depends(ApiGuard(Permission.ACCOUNT))]
 
 

@@ -2,9 +2,10 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request
+from fastapi import Form, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from app.routing import Router
 from app.users import invite_views, service
 from app.users.contexts import InvitesPart, ProjectInvitesPage
 from app.users.invite_views import Typed
@@ -12,7 +13,7 @@ from app.web.deps import ProjectManager, Store, Viewer
 from app.web.flash import flash
 from app.web.templating import page
 
-router = APIRouter()
+router = Router()
 
 
 @router.get("/projects/{slug}/invites")

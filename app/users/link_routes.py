@@ -1,11 +1,12 @@
 """Pages that links lead to: a new password after a reset, a new account after an invite."""
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from starlette.responses import Response
 
 from app.db import Database
 from app.errors import Conflict, Invalid, NotFound, NotSignedIn
 from app.models import LinkPurpose
+from app.routing import Router
 from app.users import forms, service
 from app.users.contexts import GonePage, LinkPage
 from app.users.passwords import hash_password
@@ -15,7 +16,7 @@ from app.web.filters import sentence
 from app.web.session_cookie import read_session
 from app.web.templating import page
 
-router = APIRouter()
+router = Router()
 _GONE = 410
 _GONE_PAGE = "users/gone.html"
 _RESET_OVER = GonePage(

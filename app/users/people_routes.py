@@ -3,11 +3,12 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Request
+from fastapi import Form, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from app.db import Database
 from app.models import User
+from app.routing import Router
 from app.users import invite_views, service
 from app.users.contexts import InvitesPart, UserPage, UserRow, UsersPage
 from app.users.invite_views import Typed
@@ -15,7 +16,7 @@ from app.web.deps import Admin, Config, Store, Viewer
 from app.web.flash import flash
 from app.web.templating import page
 
-router = APIRouter()
+router = Router()
 _PATH = "/settings/users"
 
 

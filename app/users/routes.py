@@ -3,12 +3,13 @@
 from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import Form, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from app.db import Database
 from app.errors import Invalid, NotSignedIn, TooMany
 from app.models import LinkPurpose
+from app.routing import Router
 from app.users import forms, service
 from app.users.contexts import LinkPage, SignInPage
 from app.users.passwords import hash_password
@@ -18,7 +19,7 @@ from app.web.flash import flash
 from app.web.session_cookie import give_session, read_session, take_session
 from app.web.templating import page
 
-router = APIRouter()
+router = Router()
 NextPath = Annotated[str, Query(alias="next")]
 NextField = Annotated[str, Form(alias="next")]
 Field = Annotated[str, Form()]

@@ -2,14 +2,15 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request
+from fastapi import Form, Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from app.errors import NotFound
+from app.routing import Router
 from app.web.deps import SignedIn, safe_next
 from app.web.templating import RAIL_COOKIE, THEME_COOKIE, THEMES, page
 
-router = APIRouter()
+router = Router()
 _CHOICES = {"theme": (THEME_COOKIE, THEMES), "rail": (RAIL_COOKIE, ("open", "closed"))}
 _YEAR_SECONDS = 365 * 86_400
 

@@ -14,7 +14,7 @@ from app.web.deps import Viewer
 
 COOKIE = "skydeck_project"
 PARAMETER = "project"
-_LISTS = ("/runs", "/experiments")
+_LISTS = ("/runs", "/experiments", "/playground", "/evaluations", "/adapters")
 _PLACES = "/projects/"
 # A list that goes on further down, or is sorted by what another project lacks, starts anew.
 _DROPPED = (PARAMETER, "cursor")

@@ -3,16 +3,23 @@
 from fastapi import Depends, FastAPI
 
 from app.access.limits import RequestLimit
+from app.adapters import routes as adapters
 from app.audit import routes as audit
+from app.checkpoints import routes as checkpoints
+from app.clusters import action_routes as cluster_actions
 from app.clusters import form_routes as cluster_forms
 from app.clusters import routes as clusters
 from app.code import routes as code
 from app.editor import import_routes
 from app.editor import routes as editor
+from app.endpoints import routes as endpoints
+from app.evaluations import routes as evaluations
 from app.experiments import form_routes as experiment_forms
 from app.experiments import routes as experiments
 from app.experiments import tab_routes as experiment_tabs
 from app.outgoing import routes as outgoing
+from app.playground import rollout_routes
+from app.playground import routes as playground
 from app.projects import routes as projects
 from app.runs import action_routes, routes, stream_routes, tab_routes, table_routes
 from app.secrets import routes as secrets
@@ -44,13 +51,21 @@ ROUTERS = (
     action_routes.router,
     tab_routes.router,
     stream_routes.router,
+    checkpoints.router,
+    adapters.router,
     projects.router,
     experiments.router,
     experiment_tabs.router,
     experiment_forms.router,
     sweeps.router,
+    # Before the clusters' own pages: `/clusters/new` is no cluster's slug.
+    cluster_actions.router,
+    evaluations.router,
+    playground.router,
+    rollout_routes.router,
     clusters.router,
     cluster_forms.router,
+    endpoints.router,
     code.router,
     secrets.router,
     audit.router,
@@ -62,11 +77,8 @@ ROUTERS = (
 def install(app: FastAPI) -> None:
     """Adds all pages, static files, security headers and the pages shown for errors."""
     limits = [Depends(RequestLimit("pages"))]
-    # One by one: FastAPI would build each route of a router of routers twice, a second's work.
     for router in ROUTERS:
-        app.include_router(
-            router, include_in_schema=False, dependencies=limits, max_body_size=FORM_BYTES
-        )
+        router.put_on(app, dependencies=limits, include_in_schema=False, max_body_size=FORM_BYTES)
     app.mount("/static", HashedStaticFiles(), name="static")
     errors.install(app)
     app.add_middleware(SameSiteOnly)

@@ -30,10 +30,16 @@ _KEYS = (
     (("/",), "Search"),
     (("g", "r"), "Go to runs"),
     (("g", "e"), "Go to experiments"),
+    (("g", "p"), "Go to the playground"),
+    (("g", "a"), "Go to adapters"),
     (("g", "v"), "Go to clusters"),
     (("n",), "New run"),
     (("f",), "Follow the log"),
     (("j", "k"), "Next and previous row"),
+    (("space",), "Play and pause an episode"),
+    (("[", "]"), "Previous and next turn"),
+    (("←", "↑", "↓", "→"), "Move in the maze"),
+    (("s",), "Stop in the maze"),
     (("?",), "This help"),
     (("esc",), "Close"),
 )
@@ -49,7 +55,12 @@ class NavItem:
     key: str
     is_of_project: bool = False
     """Whether it is a list of the chosen project."""
+    also: tuple[str, ...] = ()
+    """Where else it leads: lists that are reached from its own."""
     is_current: bool = False
+
+    def leads_to(self, path: str) -> bool:
+        return any(path == url or path.startswith(url + "/") for url in (self.url, *self.also))
 
     def within(self, project: str) -> str:
         """Its address when a project is chosen."""
@@ -59,6 +70,16 @@ class NavItem:
 _NAV = (
     NavItem("Runs", "/runs", "runs", "g r", is_of_project=True),
     NavItem("Experiments", "/experiments", "experiments", "g e", is_of_project=True),
+    NavItem("Playground", "/playground", "playground", "g p", is_of_project=True),
+    NavItem("Evaluations", "/evaluations", "evaluations", "", is_of_project=True),
+    NavItem(
+        "Adapters & endpoints",
+        "/adapters",
+        "adapters",
+        "g a",
+        is_of_project=True,
+        also=("/endpoints", "/promotions"),
+    ),
     NavItem("Clusters", "/clusters", "clusters", "g v"),
     NavItem("Settings", "/settings", "settings", ""),
 )
@@ -125,7 +146,7 @@ def frame(request: Request) -> Frame:
         is_rail_closed=request.cookies.get(RAIL_COOKIE) == "closed",
         flash=read_flash(request),
         nav=[
-            replace(item, url=item.within(switch.slug), is_current=_leads_to(item.url, path))
+            replace(item, url=item.within(switch.slug), is_current=item.leads_to(path))
             for item in _NAV
         ],
         switch=switch,
@@ -143,10 +164,6 @@ def to_json(value: object) -> Markup:
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)  # noqa: S704 - escaped on the line above
-
-
-def _leads_to(url: str, path: str) -> bool:
-    return path == url or path.startswith(url + "/")
 
 
 def _relative(then: datetime) -> str:

@@ -124,15 +124,6 @@ function reveal(id) {
   return Boolean(control);
 }
 
-async function copy(button) {
-  try {
-    await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
-    button.textContent = "Copied";
-  } catch {
-    button.textContent = "Select and copy it";
-  }
-}
-
 form.addEventListener("input", ({ target }) => {
   growRows(target);
   if (target === yaml) tellSize();
@@ -148,10 +139,7 @@ form.addEventListener("click", (event) => {
     event.preventDefault();
     rows().at(-1).querySelector("input").focus();
   }
-  const copying = event.target.closest("[data-copy]");
-  if (copying) copy(copying);
 });
-for (const button of form.querySelectorAll("[data-copy]")) button.hidden = false;
 // What it does happens by itself while one types.
 form.querySelector("[data-check]").hidden = true;
 document.addEventListener("htmx:before:request", (event) => {

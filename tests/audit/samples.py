@@ -10,7 +10,11 @@ from typing import Any
 from app.access.permissions import Scope
 from app.audit.actions import Action
 from app.clock import utcnow
+from app.clusters import registry
+from app.clusters.registration import Wish
 from app.db import WriteSession
+from app.episodes import service as episodes
+from app.evaluations import service as evaluations
 from app.experiments import service as experiments
 from app.models import Experiment, Role, Run, RunStatus
 from app.outgoing import service as outgoing
@@ -23,7 +27,17 @@ from app.sweeps import service as sweeps
 from app.users import service as users
 from app.users.passwords import hash_password
 from tests.audit.world import PASSWORD, World
-from tests.factories import RECIPE, SMALL_ZIP, make_experiment, make_external_run, make_run
+from tests.evaluations.factories import add_endpoint, add_evaluation
+from tests.factories import (
+    RECIPE,
+    SMALL_ZIP,
+    make_checkpoint,
+    make_experiment,
+    make_external_run,
+    make_promotion,
+    make_run,
+)
+from tests.playground.factories import FAILURE, add_episode, add_own
 from tests.sweeps.factories import make_sweep
 
 Names = dict[str, str]
@@ -76,8 +90,39 @@ async def stopped_sweep(world: World, session: WriteSession) -> Names:
     return names
 
 
+async def evaluation(world: World, session: WriteSession) -> Names:
+    made = await add_evaluation(session, await world.home(session), "a")
+    return {"evaluation_id": made.slug, "slug": made.slug}
+
+
+async def stopped_evaluation(world: World, session: WriteSession) -> Names:
+    names = await evaluation(world, session)
+    made = await evaluations.get(session, names["slug"])
+    await evaluations.stop(session, made, actor=world.actor)
+    return names
+
+
+async def served(world: World, session: WriteSession) -> Names:
+    """An endpoint with a model."""
+    await add_endpoint(session, "a", slug=_ENDPOINT)
+    return await nothing(world, session)
+
+
 async def queued(world: World, session: WriteSession) -> Names:
     return _of_run(await make_run(session, experiment=await _experiment(world, session)))
+
+
+async def exported(world: World, session: WriteSession) -> Names:
+    """A checkpoint that can be promoted."""
+    run = await make_run(session, experiment=await _experiment(world, session))
+    made = (await make_checkpoint(session, run)).slug
+    return {"checkpoint_id": made, "slug": made}
+
+
+async def promoted(world: World, session: WriteSession) -> Names:
+    run = await make_run(session, experiment=await _experiment(world, session))
+    adapter = (await make_promotion(session, run)).adapter
+    return {"adapter_id": adapter.slug, "slug": adapter.slug}
 
 
 async def external(world: World, session: WriteSession) -> Names:
@@ -100,6 +145,26 @@ async def shared(world: World, session: WriteSession) -> Names:
     run = await make_external_run(session, project=await world.home(session))
     link, _ = await sharing.create(session, run, actor=world.actor)
     return _of_run(run) | {"share": link.slug, "share_id": link.slug}
+
+
+async def own_episode(world: World, session: WriteSession) -> Names:
+    """One in which a person plays."""
+    home = await world.home(session)
+    slug = (await add_own(session, home.id)).slug
+    return {"slug": slug, "episode_id": slug}
+
+
+async def failed_episode(world: World, session: WriteSession) -> Names:
+    """One whose model gave no answer."""
+    home = await world.home(session)
+    return {"episode_id": (await add_episode(session, home.id, error=FAILURE)).slug}
+
+
+async def shared_episode(world: World, session: WriteSession) -> Names:
+    names = await own_episode(world, session)
+    episode = await episodes.get(session, names["slug"])
+    link, _ = await sharing.create(session, episode, actor=world.actor)
+    return names | {"share": link.slug, "share_id": link.slug}
 
 
 async def member(world: World, session: WriteSession) -> Names:
@@ -189,23 +254,64 @@ async def host(world: World, session: WriteSession) -> Names:
     return {"host_id": row.slug, "slug": row.slug}
 
 
+async def endpoint(_world: World, session: WriteSession) -> Names:
+    made = await add_endpoint(session, "a", slug="end-2345bcdf")
+    return {"endpoint_id": made.slug, "slug": made.slug}
+
+
 async def cluster(_world: World, _session: WriteSession) -> Names:
     return {"cluster_id": "embedded", "slug": "embedded"}
 
 
+async def registered(world: World, session: WriteSession) -> Names:
+    made = await registry.create(session, Wish(**_CLUSTER), actor=world.actor)
+    return {"cluster_id": made.slug, "slug": made.slug}
+
+
+_CLUSTER = {
+    "name": "Team Ray",
+    "address": "https://ray.example.com",
+    "credential": "token",
+    "secret": "ray_9d8c7b6a5f",
+}
+_CLUSTER_FORM = {
+    "name": "Team Ray",
+    "address": "https://ray.example.com",
+    "credential": "token",
+    "token": "ray_9d8c7b6a5f",
+    "max_running_runs": "2",
+}
 _NEW_PASSWORD = {"password": PASSWORD, "repeat": PASSWORD}
 _MLFLOW = "POST /api/2.0/mlflow"
 _NAMED = {"run_id": "{run_id}"}
 _ENTRY = _NAMED | {"key": "note", "value": "quite-unusual"}
 _POINTS = {"points": [{"key": "loss", "step": 1, "value": 0.5}]}
 _VALUE = {"value": "hf_9d8c7b6a5f"}
+_SERVER = {"name": "Ours", "base_url": "https://9.9.9.9/v1", "key": ""}
 _HOST = {"host": "ray.internal", "reason": "the team's cluster"}
+_ENDPOINT = "end-audited1"
+_EVAL_SET = {
+    "name": "mine",
+    "env_id": "maze_2d/easy",
+    "seeds": [0, 1],
+    "max_turns": 15,
+    "project": "{project}",
+}
 _TOKEN = {"name": "laptop", "scope": "read"}
 
 SAMPLES: dict[str, Sample] = {
     "PATCH /api/v1/clusters/{cluster_id}": Sample(
         Action.CLUSTER_CHANGE, cluster, {"runs_member_code": True}
     ),
+    "POST /api/v1/clusters": Sample(Action.CLUSTER_CREATE, nothing, _CLUSTER),
+    "POST /clusters/new": Sample(Action.CLUSTER_CREATE, nothing, _CLUSTER_FORM),
+    "POST /clusters/{slug}/edit": Sample(Action.CLUSTER_CHANGE, registered, _CLUSTER_FORM),
+    "DELETE /api/v1/clusters/{cluster_id}": Sample(Action.CLUSTER_DELETE, registered),
+    "POST /clusters/{slug}/delete": Sample(
+        Action.CLUSTER_DELETE, registered, {"confirm": "Team Ray"}
+    ),
+    "POST /api/v1/clusters/{cluster_id}/check": Sample(Action.CLUSTER_CHECK, registered),
+    "POST /clusters/{slug}/check": Sample(Action.CLUSTER_CHECK, registered),
     "POST /clusters/{slug}/consents": Sample(
         Action.CLUSTER_CHANGE, cluster, {"runs_member_code": "true", "confirm": "Embedded"}
     ),
@@ -231,6 +337,28 @@ SAMPLES: dict[str, Sample] = {
     "POST /experiments/{slug}/archive": Sample(Action.EXPERIMENT_ARCHIVE, shelf),
     "POST /api/v1/experiments/{experiment_id}/restore": Sample(Action.EXPERIMENT_RESTORE, archived),
     "POST /experiments/{slug}/restore": Sample(Action.EXPERIMENT_RESTORE, archived),
+    "POST /api/v1/eval-sets": Sample(Action.EVAL_SET_CREATE, nothing, _EVAL_SET),
+    "POST /eval-sets": Sample(Action.EVAL_SET_CREATE, nothing, _EVAL_SET | {"seeds": "0-3"}),
+    "POST /api/v1/evaluations": Sample(
+        Action.EVALUATION_CREATE,
+        served,
+        {
+            "models": [{"endpoint": _ENDPOINT, "model": "a"}],
+            "eval_set": "easy-0-63-t15",
+            "project": "{project}",
+        },
+    ),
+    "POST /evaluations/new": Sample(
+        Action.EVALUATION_CREATE,
+        served,
+        {"models": f"{_ENDPOINT} a", "project": "{project}"},
+    ),
+    "POST /api/v1/evaluations/{evaluation_id}/stop": Sample(Action.EVALUATION_STOP, evaluation),
+    "POST /evaluations/{slug}/stop": Sample(Action.EVALUATION_STOP, evaluation),
+    "POST /api/v1/evaluations/{evaluation_id}/resume": Sample(
+        Action.EVALUATION_RESUME, stopped_evaluation
+    ),
+    "POST /evaluations/{slug}/resume": Sample(Action.EVALUATION_RESUME, stopped_evaluation),
     "POST /api/v1/sweeps": Sample(
         Action.SWEEP_CREATE,
         experiment,
@@ -248,6 +376,12 @@ SAMPLES: dict[str, Sample] = {
     "POST /sweeps/{slug}/stop": Sample(Action.SWEEP_STOP, sweep),
     "POST /api/v1/sweeps/{sweep_id}/resume": Sample(Action.SWEEP_RESUME, stopped_sweep),
     "POST /sweeps/{slug}/resume": Sample(Action.SWEEP_RESUME, stopped_sweep),
+    "POST /api/v1/checkpoints/{checkpoint_id}/promote": Sample(Action.ADAPTER_PROMOTE, exported),
+    "POST /checkpoints/{slug}/promote": Sample(
+        Action.ADAPTER_PROMOTE, exported, {"adapter_name": "mine"}
+    ),
+    "DELETE /api/v1/adapters/{adapter_id}": Sample(Action.ADAPTER_DELETE, promoted),
+    "POST /adapters/{slug}/delete": Sample(Action.ADAPTER_DELETE, promoted),
     "POST /api/v1/runs/external": Sample(Action.RUN_CREATE, nothing, {"name": "outside"}),
     "POST /runs/new": Sample(
         Action.RUN_CREATE, nothing, {"recipe": RECIPE, "experiment": "rank", "project": "{project}"}
@@ -284,6 +418,31 @@ SAMPLES: dict[str, Sample] = {
     "POST /runs/{slug}/share": Sample(Action.SHARE_CREATE, external),
     "DELETE /api/v1/runs/{run_id}/shares/{share_id}": Sample(Action.SHARE_REVOKE, shared),
     "POST /runs/{slug}/shares/{share}/revoke": Sample(Action.SHARE_REVOKE, shared),
+    "POST /playground": Sample(
+        Action.EPISODE_CREATE, nothing, {"lane-1": "you", "seed": "3", "project": "{project}"}
+    ),
+    "POST /playground/{slug}/turns": Sample(
+        Action.EPISODE_PLAY, own_episode, {"do": "move", "move": "right"}
+    ),
+    "POST /playground/{slug}/fork": Sample(Action.EPISODE_FORK, own_episode, {"turn": "0"}),
+    "POST /api/v1/episodes": Sample(
+        Action.EPISODE_CREATE, nothing, {"lanes": [{}], "project": "{project}"}
+    ),
+    "POST /api/v1/episodes/{episode_id}/turns": Sample(
+        Action.EPISODE_PLAY, own_episode, {"action": "right"}
+    ),
+    "POST /api/v1/episodes/{episode_id}/retry": Sample(Action.EPISODE_PLAY, failed_episode),
+    "POST /api/v1/episodes/{episode_id}/stop": Sample(Action.EPISODE_STOP, own_episode),
+    "POST /api/v1/episodes/{episode_id}/fork": Sample(
+        Action.EPISODE_FORK, own_episode, {"turn": 0}
+    ),
+    "DELETE /api/v1/episodes/{episode_id}": Sample(Action.EPISODE_DELETE, own_episode),
+    "POST /api/v1/episodes/{episode_id}/shares": Sample(Action.SHARE_CREATE, own_episode),
+    "DELETE /api/v1/episodes/{episode_id}/shares/{share_id}": Sample(
+        Action.SHARE_REVOKE, shared_episode
+    ),
+    "POST /playground/{slug}/share": Sample(Action.SHARE_CREATE, own_episode),
+    "POST /playground/{slug}/shares/{share}/revoke": Sample(Action.SHARE_REVOKE, shared_episode),
     "POST /api/v1/code": Sample(Action.CODE_UPLOAD, nothing, {"file": SMALL_ZIP}),
     "POST /projects/{slug}/code": Sample(Action.CODE_UPLOAD, nothing, {"code": SMALL_ZIP}),
     "POST /api/v1/projects": Sample(Action.PROJECT_CREATE, nothing, {"name": "Vision"}),
@@ -331,6 +490,12 @@ SAMPLES: dict[str, Sample] = {
     "POST /settings/tokens": Sample(Action.TOKEN_CREATE, nothing, _TOKEN),
     "DELETE /api/v1/tokens/{token_id}": Sample(Action.TOKEN_REVOKE, token),
     "POST /settings/tokens/{token_id}/revoke": Sample(Action.TOKEN_REVOKE, token),
+    "POST /api/v1/endpoints": Sample(Action.ENDPOINT_CREATE, nothing, _SERVER),
+    "POST /endpoints": Sample(Action.ENDPOINT_CREATE, nothing, _SERVER),
+    "PATCH /api/v1/endpoints/{endpoint_id}": Sample(Action.ENDPOINT_CHANGE, endpoint, _SERVER),
+    "POST /endpoints/{slug}": Sample(Action.ENDPOINT_CHANGE, endpoint, _SERVER),
+    "DELETE /api/v1/endpoints/{endpoint_id}": Sample(Action.ENDPOINT_REMOVE, endpoint),
+    "POST /endpoints/{slug}/remove": Sample(Action.ENDPOINT_REMOVE, endpoint),
     "POST /api/v1/outgoing-hosts": Sample(Action.HOST_ALLOW, nothing, _HOST),
     "POST /settings/outgoing": Sample(Action.HOST_ALLOW, nothing, _HOST),
     "DELETE /api/v1/outgoing-hosts/{host_id}": Sample(Action.HOST_REFUSE, host),
@@ -383,6 +548,8 @@ UNCHANGING = {
     "POST /api/v1/configs/import": "looks at a text that is not stored",
     "POST /api/v1/configs/render": "looks at a config that is not stored",
     "POST /api/v1/outgoing-hosts/check": "says whether an address would be called",
+    "POST /api/v1/endpoints/{endpoint_id}/check": "has the worker look at it sooner",
+    "POST /endpoints/{slug}/check": "has the worker look at it sooner",
     "POST /settings/outgoing/try": "says whether an address would be called",
     "POST /preferences/{name}": "sets a cookie of one's own browser",
     "POST /runs/views": "keeps one's own look at the table, which shows nothing new",

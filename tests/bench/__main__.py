@@ -10,7 +10,17 @@ import sys
 
 import psutil
 
-BENCHMARKS = ("maze", "recipes", "logs", "product", "sign-in", "trainer", "peers")
+BENCHMARKS = (
+    "maze",
+    "recipes",
+    "logs",
+    "product",
+    "episodes",
+    "evaluations",
+    "sign-in",
+    "trainer",
+    "peers",
+)
 
 
 def main(names: list[str]) -> int:

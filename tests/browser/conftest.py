@@ -4,7 +4,7 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,18 +14,25 @@ import httpx
 import pytest
 import pytest_asyncio
 import uvicorn
+from fastapi import FastAPI
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
-from app.db import Database
+from app.db import Database, WriteSession
 from app.experiments import service as experiments
 from app.main import create_app
+from app.models import CheckpointKind, PromotionStatus
+from app.projects import service as projects
 from app.runs import service as runs
 from app.secrets.vault import attach
 from app.settings import ROOT, Settings
 from app.web.deps import SESSION_COOKIE
 from tests.conftest import sqlite_copy
+from tests.episodes.factories import add_rollouts, solution, wall
+from tests.evaluations.factories import add_endpoint, add_played
+from tests.factories import make_checkpoint, make_promotion
+from tests.playground.factories import FAILURE, add_episode, said
 from tests.sweeps.factories import make_sweep
-from tests.web.seed import ADMIN, Seeded, seed, sign_in
+from tests.web.seed import ADMIN, HOSTILE, Seeded, seed, sign_in
 
 ARTEFACTS = ROOT / "artefacts"
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
@@ -43,6 +50,16 @@ SECOND = {"trainer.seed": 3, "trainer.policy.optimizer_config.lr": 0.001}
 
 
 @dataclass(frozen=True, slots=True)
+class Promoted:
+    """Slugs of a checkpoint that was promoted, of what came of it, and of one that failed."""
+
+    checkpoint: str
+    promotion: str
+    adapter: str
+    failed: str
+
+
+@dataclass(frozen=True, slots=True)
 class Site:
     """A served application and what is in its database."""
 
@@ -51,6 +68,9 @@ class Site:
     seeded: Seeded
     experiment: str
     sweep: str
+    episode: str
+    evaluation: str
+    promoted: Promoted
     empty_url: str
     """The same application with no run in its database."""
     empty_secret: str
@@ -61,19 +81,41 @@ def site(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     full, empty = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("empty")
     full_url, empty_url = (sqlite_copy(sqlite_template, folder) for folder in (full, empty))
 
-    async def fill() -> tuple[Seeded, str, str, str]:
+    async def fill() -> tuple[Seeded, str, str, str, str, Promoted, str]:
         async with opened(full_url) as database:
             seeded = await seed(database)
             async with database.write() as session:
                 run = await runs.get(session, seeded.running)
                 await experiments.add_version(session, run.experiment, SECOND, actor=ADMIN)
                 sweep = await make_sweep(session, experiment=run.experiment, runs=6)
+                home = await projects.ensure_default(session)
+                await add_endpoint(session, "maze-base", "maze-base:rank-8")
+                played = await add_played(session, home, "maze-base", "maze-base:rank-8")
+                answers = [*said("right", "up", "right"), HOSTILE]
+                episode = await add_episode(session, home.id, answers, error=FAILURE)
+                promoted = await _promoted(session, seeded.succeeded)
+                failed = await runs.get(session, seeded.failed)
+                walls = [wall()] * 15
+                await add_rollouts(session, failed, solution(), walls, counted=[True, True])
         async with opened(empty_url) as database:
-            return seeded, run.experiment.slug, sweep.slug, await sign_in(database)
+            secret = await sign_in(database)
+        made = (run.experiment.slug, sweep.slug, episode.slug, played.slug, promoted)
+        return seeded, *made, secret
 
-    seeded, experiment, sweep, secret = asyncio.run(fill())
+    seeded, experiment, sweep, episode, evaluation, promoted, secret = asyncio.run(fill())
     with serving(full, full_url) as url, serving(empty, empty_url) as other:
-        yield Site(url, full_url, seeded, experiment, sweep, other, secret)
+        things = (experiment, sweep, episode, evaluation, promoted)
+        yield Site(url, full_url, seeded, *things, other, secret)
+
+
+async def _promoted(session: WriteSession, slug: str) -> Promoted:
+    run = await runs.get(session, slug)
+    await make_checkpoint(session, run, 200, kind=CheckpointKind.STATE)
+    await make_checkpoint(session, run, 240, problem="adapter_config.json is missing")
+    made = await make_promotion(session, run, 200)
+    failed = await make_promotion(session, run, 220, status=PromotionStatus.FAILED)
+    adapter = made.adapter
+    return Promoted(adapter.checkpoint.slug, made.slug, adapter.slug, failed.slug)
 
 
 @asynccontextmanager
@@ -88,9 +130,16 @@ async def opened(url: str) -> AsyncIterator[Database]:
 
 
 @contextmanager
-def serving(home: Path, database_url: str, **options: Any) -> Iterator[str]:
+def serving(
+    home: Path,
+    database_url: str,
+    *,
+    prepare: Callable[[FastAPI], None] = lambda _app: None,
+    **options: Any,
+) -> Iterator[str]:
     """The application on a free port of this machine, in a thread; `options` are settings."""
     app = create_app(Settings(home=home, database_url=database_url, **options))
+    prepare(app)
     config = uvicorn.Config(app, port=0, log_level="warning", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)

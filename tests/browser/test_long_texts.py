@@ -9,7 +9,7 @@ from app.projects import service as projects
 from app.runs import service as runs
 from app.users import service as users
 from tests.browser.conftest import ARTEFACTS, Site, Watch, opened
-from tests.factories import ADA
+from tests.factories import ADA, make_promotion
 from tests.web.seed import add_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -50,11 +50,20 @@ async def fill(site: Site) -> list[str]:
             run.conditions = [{"kind": "log_lost", "since": "", "message": WIDE}]
             await users.create_token(session, name="W" * 60, scope=Scope.READ)
         failed = await add_run(database, WIDE, steps=20, status="failed", age=60)
+        async with database.write() as session:
+            made = await make_promotion(session, await runs.get(session, failed), name="w" * 63)
+            made.failure = {"kind": "base_differs", "message": WIDE, "hint": WIDE}
+            made.adapter.base = made.adapter.checkpoint.path = WIDE
+            made.adapter.checkpoint.problem = WIDE
+            checkpoint, adapter = made.adapter.checkpoint.slug, made.adapter.slug
     tabs = ("", f"/chart?key={WIDE}", "/log", f"/log?q={WIDE}", "/config", "/timeline")
     return [
         *(f"/runs/{run.slug}{tab}" for tab in tabs),
         *(f"/runs/{failed}", f"/runs/{failed}/config", f"/runs/{failed}/delete"),
         *("/runs", f"/runs?q={WIDE}", "/experiments", f"/experiments/{home.slug}"),
+        *(f"/runs/{failed}/checkpoints", f"/checkpoints/{checkpoint}/promote"),
+        *("/adapters", f"/adapters/{adapter}", f"/adapters/{adapter}/delete"),
+        f"/promotions/{made.slug}",
         *("/settings", f"/runs/{run.slug}/chart?key={WIDE}x"),
     ]
 

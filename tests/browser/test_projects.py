@@ -12,7 +12,7 @@ from playwright.async_api import Browser
 from app.models import Role
 from app.projects import service as projects
 from app.users import service as users
-from tests.browser.conftest import Site, Watch, opened, serving
+from tests.browser.conftest import Promoted, Site, Watch, opened, serving
 from tests.browser.test_pages import DESK, PHONE, check
 from tests.conftest import sqlite_copy
 from tests.factories import ADA, make_external_run
@@ -51,7 +51,8 @@ def team(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
     seeded, secret, slug = asyncio.run(fill())
     with serving(folder, database_url) as url:
-        site = Site(url, database_url, seeded, "", "", "", "")
+        nothing = Promoted("", "", "", "")
+        site = Site(url, database_url, seeded, "", "", "", "", nothing, "", "")
         yield Team(site, replace(site, seeded=replace(seeded, session_secret=secret)), slug)
 
 

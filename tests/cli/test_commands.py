@@ -19,6 +19,12 @@ COMMANDS = (
     "token create",
     "user link",
     "user list",
+    "cluster add",
+    "cluster change",
+    "cluster check",
+    "cluster list",
+    "cluster remove",
+    "cluster show",
     "run submit",
     "run list",
     "run show",
@@ -38,7 +44,7 @@ def test_each_command_explains_itself(skydeck: Skydeck, command: str) -> None:
     assert len(answer.out.splitlines()) > 4
 
 
-@pytest.mark.parametrize("group", [(), ("token",), ("user",), ("run",)])
+@pytest.mark.parametrize("group", [(), ("token",), ("user",), ("cluster",), ("run",)])
 def test_each_group_lists_its_commands(skydeck: Skydeck, group: tuple[str, ...]) -> None:
     answer = skydeck(*group, "--help")
     for command in COMMANDS:

@@ -2,7 +2,9 @@
 
 import re
 
-from app.models import AttemptStatus, ClusterStatus, RunStatus
+from app.adapters.faults import PromotionFault
+from app.episodes.states import LaneStatus, Outcome
+from app.models import AdapterStatus, AttemptStatus, ClusterStatus, PromotionStatus, RunStatus
 from app.recipes import service as recipes
 from app.settings import PREFIX, ROOT, Settings
 
@@ -28,8 +30,14 @@ def test_no_setting_is_documented_that_does_not_exist() -> None:
 
 def test_each_status_is_explained() -> None:
     text = page("docs/statuses.md")
-    for status in (*RunStatus, *AttemptStatus, *ClusterStatus):
+    for status in (*RunStatus, *AttemptStatus, *ClusterStatus, *LaneStatus, *Outcome):
         assert f"`{status}`" in text
+
+
+def test_each_state_of_an_adapter_and_each_failure_is_explained() -> None:
+    text = page("docs/adapters.md")
+    for name in (*AdapterStatus, *PromotionStatus, *PromotionFault):
+        assert f"`{name}`" in text
 
 
 def test_the_make_targets_of_the_guide_exist() -> None:

@@ -74,8 +74,8 @@ class Skydeck:
         return Client(self.url, made.stdout.strip())
 
     def children(self, name: str) -> list[psutil.Process]:
-        """Our `web` or `worker` process, if there is one right now."""
-        module = {"web": "app.up.serve", "worker": "worker"}[name]
+        """Our `web`, `worker` or `endpoint` process, if there is one right now."""
+        module = {"web": "app.up.serve", "worker": "worker", "endpoint": "worker.serving"}[name]
         found = []
         for process in psutil.Process(self.process.pid).children():
             try:
@@ -87,7 +87,7 @@ class Skydeck:
         return found
 
     def kill(self, name: str) -> bool:
-        """SIGKILL for `web` or `worker`; False if it is not there right now."""
+        """SIGKILL for one of `children`; False if it is not there right now."""
         found = self.children(name)
         for process in found:
             process.kill()

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from app.models import ClusterKind
 from app.ray.errors import JobIdTaken, JobNotFound, RayError, RayRefused
 from app.ray.gateway import (
     ClusterInfo,
@@ -50,7 +49,7 @@ class FakeGateway:
     trouble: RayError | None = None
     refusal: RayRefused | None = None
 
-    def get(self, _kind: ClusterKind, _address: str) -> "FakeGateway":
+    def get(self, _access: object) -> "FakeGateway":
         """As `Gateways`: every cluster is this one."""
         return self
 
@@ -118,6 +117,18 @@ class FakeGateway:
     async def find_job(self, submission_id: str) -> JobInfo | None:
         self._check()
         return self.jobs.get(submission_id)
+
+    async def list_jobs(self) -> list[JobInfo]:
+        self._check()
+        return list(reversed(self.jobs.values()))
+
+    async def tail_log(self, job: JobInfo, *, lines: int) -> bytes:
+        self._check()
+        if self.session_dir is None:
+            return b""
+        whole = job_log_path(self.session_dir, job.submission_id).read_bytes()
+        kept = whole.splitlines(keepends=True)
+        return b"".join(kept if lines < 0 else kept[-lines:])
 
     async def stop(self, submission_id: str) -> bool:
         job = await self.get_job(submission_id)

@@ -6,6 +6,7 @@ Oddities kept on purpose: a used id is a 500 with a traceback, stopping a pendin
 
 import asyncio
 import itertools
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -25,13 +26,15 @@ class FakeRay:
     `failing` are a 503, as while the head's own store is away.
     """
 
-    def __init__(self, *, token: str | None = "secret") -> None:
+    def __init__(self, *, token: str | None = "secret-t0ken") -> None:
         self.token = token
         self.version = "2.60.0"
         self.session_name = "session_2026-11-29_18-00-00_000000_1"
         self.jobs: dict[str, dict[str, Any]] = {}
         self.requests: list[tuple[str, str]] = []
         self.packages: dict[str, bytes] = {}
+        self.logs: dict[str, bytes] = {}
+        self.asked_lines: list[int] = []
         self.most_bytes = 100 * 1024**2
         self.hold_submits = False
         self.failing: set[str] = set()
@@ -75,6 +78,8 @@ class FakeRay:
         app.middleware("http")(self._guard)
         app.get("/api/version")(self._version)
         app.get("/nodes")(self._nodes)
+        app.get("/api/jobs/")(self._list)
+        app.get("/api/v0/logs/file")(self._log)
         app.post("/api/jobs/")(self._submit)
         app.get("/api/jobs/{submission_id}")(self._get)
         app.get("/api/packages/gcs/{name}")(self._package)
@@ -135,6 +140,16 @@ class FakeRay:
         if self.hold_submits:
             await self._released.wait()
         return JSONResponse({"job_id": submission_id, "submission_id": submission_id})
+
+    async def _list(self) -> list[dict[str, Any]]:
+        return list(self.jobs.values())
+
+    async def _log(self, submission_id: str, node_id: str, lines: int = 1000) -> Response:
+        if node_id != NODE_ID or submission_id not in self.logs:
+            return _traceback(500, "FileNotFoundError: no such log")
+        self.asked_lines.append(lines)
+        rows = re.findall(rb"[^\n]*\n|[^\n]+$", self.logs[submission_id])
+        return PlainTextResponse(b"".join(rows if lines < 0 else rows[-lines:]))
 
     async def _package(self, name: str) -> Response:
         if name not in self.packages:

@@ -5,8 +5,9 @@ from itertools import combinations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
-from app.metrics.statistics import pass_at_k, wilson_interval
+from app.metrics.statistics import mcnemar_exact, pass_at_k, wilson_interval
 
 
 @pytest.mark.parametrize(
@@ -56,3 +57,32 @@ def test_pass_at_k_is_the_mean_over_all_choices(case: tuple[int, int, int]) -> N
 def test_pass_at_k_refuses_what_is_undefined(n: int, c: int, k: int) -> None:
     with pytest.raises(ValueError, match="not defined"):
         pass_at_k(n, c, k)
+
+
+@pytest.mark.parametrize(
+    ("gained", "lost", "p"),
+    # Tails counted by hand.
+    [(0, 0, 1.0), (1, 0, 1.0), (5, 0, 0.0625), (12, 1, 28 / 2**13), (6, 6, 1.0), (3, 4, 1.0)],
+)
+def test_mcnemars_exact_test(gained: int, lost: int, p: float) -> None:
+    assert mcnemar_exact(gained, lost) == p
+    assert mcnemar_exact(lost, gained) == p
+
+
+@given(st.integers(0, 400), st.integers(0, 400))
+def test_mcnemars_exact_test_is_the_binomial_test(gained: int, lost: int) -> None:
+    if gained + lost:
+        expected = binomtest(gained, gained + lost, 0.5).pvalue
+        assert mcnemar_exact(gained, lost) == pytest.approx(expected, rel=1e-9)
+
+
+@given(st.integers(1, 10_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_wilson_interval_is_that_of_scipy(case: tuple[int, int]) -> None:
+    k, n = case
+    expected = binomtest(k, n).proportion_ci(method="wilson")
+    assert wilson_interval(k, n) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+def test_mcnemars_exact_test_refuses_what_is_no_count() -> None:
+    with pytest.raises(ValueError, match="no counts"):
+        mcnemar_exact(-1, 3)

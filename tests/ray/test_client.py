@@ -27,7 +27,7 @@ async def fake() -> AsyncIterator[FakeRay]:
 
 @pytest.fixture
 async def client(fake: FakeRay) -> AsyncIterator[RayGateway]:
-    opened = RayClient(fake.address, token="secret")
+    opened = RayClient.embedded(fake.address, token="secret-t0ken")
     yield opened
     await opened.aclose()
 
@@ -75,6 +75,8 @@ async def test_the_environment_cannot_change_the_address(
 ) -> None:
     for name in ("RAY_ADDRESS", "RAY_API_SERVER_ADDRESS", "HTTP_PROXY", "http_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "of-another-cluster")
     await client.submit(submission_id="job", entrypoint="true")
     assert "job" in fake.jobs
 
@@ -94,14 +96,14 @@ async def test_an_id_of_another_job_is_refused(client: RayGateway) -> None:
 
 async def test_a_submit_without_answer_finds_the_job_it_made(fake: FakeRay) -> None:
     fake.hold_submits = True
-    client = RayClient(fake.address, token="secret", change_seconds=0.3)
+    client = RayClient.embedded(fake.address, token="secret-t0ken", change_seconds=0.3)
     job = await client.submit(submission_id="job", entrypoint="true")
     assert job.status is JobStatus.PENDING
     await client.aclose()
 
 
 async def test_a_cluster_that_does_not_listen_is_unreachable() -> None:
-    client = RayClient("http://127.0.0.1:1", token="secret")
+    client = RayClient.embedded("http://127.0.0.1:1", token="secret-t0ken")
     with pytest.raises(RayUnreachable, match="does not answer"):
         await client.submit(submission_id="job", entrypoint="true")
     with pytest.raises(RayUnreachable, match="does not answer"):
@@ -111,7 +113,7 @@ async def test_a_cluster_that_does_not_listen_is_unreachable() -> None:
 
 @pytest.mark.parametrize("token", [None, "wrong"])
 async def test_the_token_is_needed_for_reads_and_changes(fake: FakeRay, token: str | None) -> None:
-    client = RayClient(fake.address, token=token)
+    client = RayClient.embedded(fake.address, token=token)
     with pytest.raises(RayNotSignedIn):
         await client.cluster()
     with pytest.raises(RayNotSignedIn):
@@ -210,7 +212,7 @@ async def test_an_old_ray_is_refused(client: RayGateway, fake: FakeRay) -> None:
 
 
 async def test_the_fake_refuses_browsers_as_ray_does(fake: FakeRay) -> None:
-    headers = {"Authorization": "Bearer secret", "Origin": "http://127.0.0.1"}
+    headers = {"Authorization": "Bearer secret-t0ken", "Origin": "http://127.0.0.1"}
     async with httpx.AsyncClient() as http:
         answer = await http.post(f"{fake.address}/api/jobs/", json={}, headers=headers)
     assert answer.status_code == 405

@@ -87,7 +87,7 @@ async def test_the_token_is_demanded(ray_head: RunningHead) -> None:
     async with httpx.AsyncClient() as http:
         answer = await http.get(f"{ray_head.state.address}/api/jobs/")
         assert answer.status_code == 401
-    stranger = RayClient(ray_head.state.address, token="0" * 64)
+    stranger = RayClient.embedded(ray_head.state.address, token="0" * 64)
     with pytest.raises(RayNotSignedIn):
         await stranger.cluster()
     with pytest.raises(RayNotSignedIn):

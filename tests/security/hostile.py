@@ -20,6 +20,7 @@ PAYLOADS = (
 )
 # Not free text: identifiers and names of things that code looks up.
 _KEPT_NAMES = {"slug", "recipe", "scope", "submission_id", "base_model", "session_name", "env_id"}
+_KEPT_NAMES |= {"dialect"}
 _KEPT_ENDINGS = ("_hash", "_token", "_id", "_digest", "digest", "_key", "ciphertext")
 # The statuses of requests under an idempotency key are no text of people; nor is Ray's address.
 _KEPT_TABLES = {"idempotency_key", "worker", "alembic_version"}

@@ -13,7 +13,10 @@ ACCOUNT, READ, WRITE = Permission.ACCOUNT, Permission.READ, Permission.WRITE
 MANAGE, ADMINISTER = Permission.MANAGE, Permission.ADMINISTER
 PROJECT, EXPERIMENT, RUN = ObjectKind.PROJECT, ObjectKind.EXPERIMENT, ObjectKind.RUN
 SWEEP = ObjectKind.SWEEP
+EVALUATION = ObjectKind.EVALUATION
 CODE = ObjectKind.CODE
+EPISODE = ObjectKind.EPISODE
+CHECKPOINT, PROMOTION, ADAPTER = ObjectKind.CHECKPOINT, ObjectKind.PROMOTION, ObjectKind.ADAPTER
 
 PUBLIC = """
 GET /api/v1/openapi.json
@@ -22,6 +25,7 @@ GET /join
 GET /readyz
 GET /reset
 GET /shared/{secret}
+GET /shared/{secret}/pictures/{lane}/{turn}.png
 GET /shared/{secret}/points
 GET /sign-in
 MOUNT /static
@@ -59,13 +63,22 @@ TABLE: dict[Right, str] = {
         POST /api/2.0/mlflow/experiments/search
         POST /api/2.0/mlflow/runs/search
         GET /api/v1/clusters
-        GET /api/v1/eval-sets
+        GET /api/v1/clusters/{cluster_id}
+        GET /api/v1/endpoints
+        GET /api/v1/endpoints/{endpoint_id}
+        GET /api/v1/endpoints/{endpoint_id}/models
         GET /api/v1/experiments
         GET /api/v1/projects
         GET /api/v1/recipes
         GET /api/v1/recipes/{name}
         GET /clusters
+        GET /clusters/{slug}
+        GET /endpoints
+        GET /endpoints/{slug}
+        GET /eval-sets
+        GET /evaluations
         GET /experiments
+        GET /playground
         GET /projects
         GET /runs
         GET /runs.csv
@@ -92,7 +105,10 @@ TABLE: dict[Right, str] = {
         GET /api/v1/code/{code_id}
     """,
     (READ, PROJECT): """
+        GET /api/v1/eval-sets
+        GET /api/v1/evaluations
         GET /api/v1/code
+        GET /api/v1/episodes
         GET /api/v1/projects/{project_id}
         GET /api/v1/projects/{project_id}/members
         GET /api/v1/projects/{project_id}/secrets
@@ -102,14 +118,22 @@ TABLE: dict[Right, str] = {
     """,
     (READ, RUN): """
         GET /api/v1/runs/{run_id}
+        GET /api/v1/runs/{run_id}/evaluations/{step}
+        GET /api/v1/runs/{run_id}/evaluations/{step}/episodes/{number}
         GET /api/v1/runs/{run_id}/events
         GET /api/v1/runs/{run_id}/logs
         GET /api/v1/runs/{run_id}/logs.txt
         GET /api/v1/runs/{run_id}/metrics
         GET /api/v1/series
         GET /runs/{slug}
+        GET /adapters
+        GET /api/v1/adapters
+        GET /api/v1/runs/{run_id}/checkpoints
+        GET /runs/{slug}/attempts/{attempt}/evaluations/{step}/{number}
+        GET /runs/{slug}/attempts/{attempt}/evaluations/{step}/{number}/pictures/{lane}/{turn}.png
         GET /runs/{slug}/chart
         GET /runs/{slug}/charts
+        GET /runs/{slug}/checkpoints
         GET /runs/{slug}/config
         GET /runs/{slug}/log
         GET /runs/{slug}/log.txt
@@ -123,6 +147,7 @@ TABLE: dict[Right, str] = {
     """,
     (WRITE, None): """
         GET /api/2.0/mlflow/experiments/get-by-name
+        GET /evaluations/new
         GET /runs/new
         GET /runs/new/changes
         GET /runs/new/import
@@ -140,21 +165,80 @@ TABLE: dict[Right, str] = {
         POST /api/2.0/mlflow/runs/restore
         POST /api/2.0/mlflow/runs/set-tag
         POST /api/2.0/mlflow/runs/update
+        POST /api/v1/eval-sets
+        POST /api/v1/episodes
+        POST /api/v1/evaluations
         POST /api/v1/experiments
         POST /api/v1/runs/external
         POST /api/v1/sweeps
         POST /api/v1/sweeps/preview
+        POST /eval-sets
+        POST /evaluations/new
         POST /runs/new
         POST /runs/new/changes
         POST /runs/new/check
         POST /runs/new/import
         POST /runs/new/package
         POST /runs/new/package/{name}
+        POST /playground
         POST /runs/new/yaml
+    """,
+    (WRITE, CHECKPOINT): """
+        GET /checkpoints/{slug}/promote
+        POST /api/v1/checkpoints/{checkpoint_id}/promote
+        POST /checkpoints/{slug}/promote
+    """,
+    (READ, PROMOTION): """
+        GET /api/v1/promotions/{promotion_id}
+        GET /promotions/{slug}
+    """,
+    (READ, ADAPTER): """
+        GET /adapters/{slug}
+        GET /api/v1/adapters/{adapter_id}
+    """,
+    (WRITE, ADAPTER): """
+        DELETE /api/v1/adapters/{adapter_id}
+        GET /adapters/{slug}/delete
+        POST /adapters/{slug}/delete
+    """,
+    (READ, EVALUATION): """
+        GET /api/v1/evaluations/{evaluation_id}
+        GET /evaluations/{slug}
+        GET /evaluations/{slug}/episodes.csv
+    """,
+    (WRITE, EVALUATION): """
+        POST /api/v1/evaluations/{evaluation_id}/resume
+        POST /api/v1/evaluations/{evaluation_id}/stop
+        POST /evaluations/{slug}/resume
+        POST /evaluations/{slug}/stop
     """,
     (READ, SWEEP): """
         GET /api/v1/sweeps/{sweep_id}
         GET /sweeps/{slug}
+    """,
+    (READ, EPISODE): """
+        GET /api/v1/episodes/{episode_id}
+        GET /api/v1/episodes/{episode_id}/lanes/{lane}/turns/{turn}
+        GET /playground/{slug}
+        GET /playground/{slug}/export.{kind}
+        GET /playground/{slug}/messages
+        GET /playground/{slug}/pictures/{lane}/{turn}.png
+    """,
+    # Its deletion comes last: the others are called on the same one.
+    (WRITE, EPISODE): """
+        DELETE /api/v1/episodes/{episode_id}/shares/{share_id}
+        GET /api/v1/episodes/{episode_id}/shares
+        POST /api/v1/episodes/{episode_id}/fork
+        POST /api/v1/episodes/{episode_id}/retry
+        POST /api/v1/episodes/{episode_id}/shares
+        POST /api/v1/episodes/{episode_id}/stop
+        POST /api/v1/episodes/{episode_id}/turns
+        GET /playground/{slug}/share
+        POST /playground/{slug}/fork
+        POST /playground/{slug}/share
+        POST /playground/{slug}/shares/{share}/revoke
+        POST /playground/{slug}/turns
+        DELETE /api/v1/episodes/{episode_id}
     """,
     (WRITE, SWEEP): """
         GET /sweeps/{slug}/stop
@@ -226,6 +310,18 @@ TABLE: dict[Right, str] = {
         PUT /api/v1/projects/{project_id}/secrets/{name}
     """,
     (ADMINISTER, None): """
+        DELETE /api/v1/clusters/{cluster_id}
+        GET /api/v1/checks/{check_id}
+        GET /clusters/new
+        GET /clusters/{slug}/delete
+        GET /clusters/{slug}/edit
+        POST /api/v1/clusters
+        POST /api/v1/clusters/{cluster_id}/check
+        POST /clusters/new
+        POST /clusters/{slug}/check
+        POST /clusters/{slug}/delete
+        POST /clusters/{slug}/edit
+        DELETE /api/v1/endpoints/{endpoint_id}
         DELETE /api/v1/outgoing-hosts/{host_id}
         DELETE /api/v1/secrets/{name}
         GET /api/v1/outgoing-hosts
@@ -240,10 +336,17 @@ TABLE: dict[Right, str] = {
         GET /settings/users
         GET /settings/users/{user_id}
         PATCH /api/v1/clusters/{cluster_id}
+        PATCH /api/v1/endpoints/{endpoint_id}
+        POST /api/v1/endpoints
+        POST /api/v1/endpoints/{endpoint_id}/check
         POST /api/v1/outgoing-hosts
         POST /api/v1/outgoing-hosts/check
         POST /api/v1/projects
         POST /clusters/{slug}/consents
+        POST /endpoints
+        POST /endpoints/{slug}
+        POST /endpoints/{slug}/check
+        POST /endpoints/{slug}/remove
         POST /projects/new
         POST /settings/invites
         POST /settings/invites/{invite_id}/revoke

@@ -20,6 +20,7 @@ from app.runs import service as runs
 from app.runs.states import ENDED
 from app.secrets import service as secrets
 from tests.factories import ADA, make_experiment
+from tests.fakes.connector import connector
 from tests.ray.plugin import RunningHead, ray_head
 from tests.secrets.conftest import with_keys
 from tests.security.planted import PROJECT, columns, finds, printed
@@ -55,7 +56,7 @@ async def test_a_job_sees_the_secrets_it_named_and_no_setting(
     command = ("python", "-c", PROGRAM)
     monkeypatch.setattr(recipes, "get", lambda name: replace(real(name), entrypoint=command))
     database = with_keys(sqlite_database, tmp_path / "secret.keys")
-    gateways = OpenGateways(ray_head.home)
+    gateways = OpenGateways(ray_head.home, connector())
     runs_dir = tmp_path / "runs"
     slug = await _queue(database, runs_dir)
     try:
@@ -109,7 +110,7 @@ def _loops(
     reconcilers: list[Any] = [
         ClustersReconciler(gateways, home=home, poll=POLL),
         AttemptsReconciler(gateways, Packages(database, home), runs_dir=runs_dir, poll=POLL),
-        LogsReconciler(home=home, runs_dir=runs_dir, poll=POLL),
+        LogsReconciler(gateways, home=home, runs_dir=runs_dir, poll=POLL),
     ]
     return [Loop(database, each, lease_seconds=30) for each in reconcilers]
 

@@ -8,7 +8,7 @@ import random
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, MutableMapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -19,6 +19,8 @@ from fastapi import FastAPI
 
 from app.access.coverage import guards_of
 from app.access.permissions import Scope
+from app.clusters import registry
+from app.clusters.registration import Wish
 from app.clusters.service import ensure_embedded
 from app.code import service as code
 from app.code.receive import received
@@ -40,7 +42,10 @@ from app.web.session_cookie import SESSION_COOKIE
 from tests.api.helpers import bearer, make_token
 from tests.code.zips import zip_of
 from tests.conftest import sqlite_copy
-from tests.factories import ADA, make_experiment
+from tests.episodes.factories import add_rollouts
+from tests.evaluations.factories import add_endpoint, add_played
+from tests.factories import ADA, make_experiment, make_promotion
+from tests.playground.factories import add_episode, said
 from tests.secrets.conftest import with_keys
 from tests.security.planted import ALL, PROJECT, SITE, columns, finds, printed
 from tests.sweeps.factories import make_sweep
@@ -197,6 +202,9 @@ async def _plant(database: Database, home: Path, captured: io.StringIO) -> Plant
     async with database.write() as session:
         run = await runs.get(session, slug)
         _, shared = await sharing.create(session, run, actor=ADA, days=1)
+        episode = await add_episode(session, run.project_id, said("right"))
+        await add_rollouts(session, run, said("right", "up"))
+        _, watched = await sharing.create(session, episode, actor=ADA, days=1)
         stream = await logs.find_stream(session, run, 1)
         assert stream is not None
     stored = b"".join([part async for part in logs.iter_bytes(database, stream.id)])
@@ -206,12 +214,28 @@ async def _plant(database: Database, home: Path, captured: io.StringIO) -> Plant
     code_id = await _upload(database, home)
     async with database.write() as session:
         sweep = await make_sweep(session, experiment=run.experiment)
+        wish = Wish(name="far", address="http://ray.example:8265", credential="token")
+        far = await registry.create(session, replace(wish, secret=ALL["S_PLAIN"]), actor=ADA)
+        check = await registry.ask_check(session, far, actor=ADA)
+        default = await projects.get(session, "default")
+        evaluation = (await add_played(session, default, "a", "b")).slug
+        await add_endpoint(session, "a")
+        promotion = await make_promotion(session, run)
+        adapter, checkpoint = promotion.adapter.slug, promotion.adapter.checkpoint.slug
     return Planted(
         home=home,
         file=Path(str(database.engine.url.database)),
         service_log=captured.getvalue(),
         urls={
-            "/runs": {"slug": slug, "run_id": slug},
+            "/runs": {
+                "slug": slug,
+                "run_id": slug,
+                "attempt": "1",
+                "step": "7",
+                "number": "1",
+                "lane": "1",
+                "turn": "1",
+            },
             "/experiments": {
                 "slug": run.experiment.slug,
                 "experiment_id": run.experiment.slug,
@@ -219,12 +243,21 @@ async def _plant(database: Database, home: Path, captured: io.StringIO) -> Plant
                 "version": "1",
             },
             "/projects": {"slug": "default", "project_id": "default", "name": "P_PLAIN"},
-            "/clusters": {"slug": "embedded"},
+            "/clusters": {"slug": far.slug, "cluster_id": far.slug},
+            "/checks": {"check_id": check.slug},
+            "/endpoints": {"slug": "fake", "endpoint_id": "fake"},
             "/code": {"code_id": code_id},
+            "/episodes": {"episode_id": episode.slug, "lane": "1", "turn": "1"},
+            "/evaluations": {"slug": evaluation, "evaluation_id": evaluation},
             "/sweeps": {"slug": sweep.slug, "sweep_id": sweep.slug},
+            "/checkpoints": {"slug": checkpoint, "checkpoint_id": checkpoint},
+            "/promotions": {"slug": promotion.slug, "promotion_id": promotion.slug},
+            "/adapters": {"slug": adapter, "adapter_id": adapter},
             "/recipes": {"name": "embedded-maze-grpo"},
             "/settings": {"name": "S_PLAIN", "user_id": user_id},
             "/shared": {"secret": shared},
+            "/shared/{secret}/pictures": {"secret": watched, "lane": "1", "turn": "1"},
+            "/playground": {"slug": episode.slug, "lane": "1", "turn": "1"},
         },
         cookie=cookie,
         token=token,
@@ -314,7 +347,8 @@ def _addresses(path: str, urls: dict[str, dict[str, str]]) -> Iterator[str]:
             known = values
     if "/secrets/{name}" in path and path.startswith("/settings"):
         known = urls["/settings"]
-    for kind in ("csv", "jsonl") if "{kind}" in path else ("",):
+    files = ("json", "gif") if path.startswith("/playground") else ("csv", "jsonl")
+    for kind in files if "{kind}" in path else ("",):
         url = path.format(**{**known, "kind": kind}) if "{" in path else path
         slug, home = urls["/runs"]["slug"], urls["/experiments"]
         query = QUERIES.get(path, "")

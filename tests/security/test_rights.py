@@ -1,6 +1,7 @@
 """Every route, called by everybody, for things of their own project and of another's."""
 
 import re
+from dataclasses import astuple
 
 import httpx
 import pytest
@@ -30,7 +31,18 @@ from tests.security.world import Things, World
 API = (V1, TRACKING)
 HEALTH = ("/healthz", "/readyz")
 SAFE = {"GET", "HEAD"}
-MISSING = Things("nowhere", "exp-nothing1", "run-nothing1", "code-nothing1", "swp-nothing1")
+MISSING = Things(
+    "nowhere",
+    "exp-nothing1",
+    "run-nothing1",
+    "code-nothing1",
+    "swp-nothing1",
+    "evl-nothing1",
+    checkpoint="ckpt-nothing1",
+    promotion="prm-nothing1",
+    adapter="adp-nothing1",
+    episode="eps-nothing1",
+)
 # What lets a call do its work; without one it is refused for its body, behind the guard.
 BODIES: dict[Place, object] = {
     ("POST", f"{V1}/experiments"): {"name": "new", "recipe": RECIPE},
@@ -64,6 +76,11 @@ KINDS = {
     "run": "runs",
     "code": "code",
     "sweep": "sweeps",
+    "evaluation": "evaluations",
+    "checkpoint": "checkpoints",
+    "promotion": "promotions",
+    "adapter": "adapters",
+    "episode": "episodes",
 }
 
 
@@ -202,7 +219,8 @@ async def _call(
 
 
 def _filled(path: str, world: World, things: Things) -> str:
-    kind = next((kind for kind, plural in KINDS.items() if f"/{plural}/" in path), "")
+    place = path.replace("/playground/", "/episodes/")
+    kind = next((kind for kind, plural in KINDS.items() if f"/{plural}/" in place), "")
     values = {
         "slug": getattr(things, kind) if kind else "nothing",
         "project_id": things.project,
@@ -210,6 +228,13 @@ def _filled(path: str, world: World, things: Things) -> str:
         "run_id": things.run,
         "code_id": things.code,
         "sweep_id": things.sweep,
+        "evaluation_id": things.evaluation,
+        "checkpoint_id": things.checkpoint,
+        "promotion_id": things.promotion,
+        "adapter_id": things.adapter,
+        "episode_id": things.episode,
+        "lane": "1",
+        "turn": "1",
         "user_id": world.bystander,
         "kind": "csv",
         "name": "bystander",
@@ -220,6 +245,6 @@ def _filled(path: str, world: World, things: Things) -> str:
 
 def _anonymous(answer: httpx.Response, things: Things) -> str:
     text = answer.text
-    for slug in (things.project, things.experiment, things.run, things.code, things.sweep):
+    for slug in astuple(things):
         text = text.replace(slug, "it")
     return text

@@ -26,6 +26,10 @@ from app.users import service as users
 from app.web.deps import SESSION_COOKIE
 from tests.browser.conftest import opened, serving
 from tests.conftest import sqlite_copy
+from tests.episodes.factories import add_rollouts
+from tests.evaluations.factories import add_endpoint, add_played
+from tests.factories import make_promotion
+from tests.playground.factories import add_episode, said
 from tests.security.hostile import PAYLOADS, poison
 from tests.sweeps.factories import make_sweep
 from tests.web.seed import add_log, seed
@@ -36,11 +40,14 @@ MALLORY = Actor(PAYLOADS[0], "user:mallory", address=PAYLOADS[1][:60])
 PARAMETER = re.compile(r"\{(\w+)\}")
 # Streams never end, and are fetched by the pages themselves.
 STREAMS = {"/runs/{slug}/stream", "/runs/{slug}/log/stream"}
-PLAIN = {"text/plain", "text/csv", "application/zip"}
+PLAIN = {"text/plain", "text/csv", "application/zip", "application/json"}
+ROLLOUT = "/runs/{slug}/attempts/{attempt}/evaluations/{step}/{number}"
 DOWNLOADS = {
     "/runs.csv",
     "/runs/{slug}/log.txt",
+    "/evaluations/{slug}/episodes.csv",
     "/runs/{slug}/package.zip",
+    "/playground/{slug}/export.{kind}",
     "/settings/audit.{kind}",
     "/projects/{slug}/audit.{kind}",
 }
@@ -90,9 +97,16 @@ async def fill(database: Database) -> tuple[str, dict[str, list[str]]]:
         failed = await runs.get(session, seeded.failed)
         lines = "".join(f"{payload}\n" for payload in PAYLOADS)
         await add_log(session, failed, failed.attempts[0], lines.encode())
+        await add_rollouts(session, outside, PAYLOADS)
         _, shared = await sharing.create(session, failed, actor=MALLORY)
+        episode = await add_episode(session, home.id, [*said("right", "up"), *PAYLOADS[:3]])
+        _, watched = await sharing.create(session, episode, actor=MALLORY)
         await outgoing.allow(session, host="10.0.0.0/8", reason="x", actor=MALLORY)
         experiment, project = failed.experiment.slug, home.slug
+        promotion = await make_promotion(session, failed)
+        adapter, checkpoint = promotion.adapter.slug, promotion.adapter.checkpoint.slug
+        await add_endpoint(session, *PAYLOADS)
+        evaluation = (await add_played(session, home, *PAYLOADS[:2])).slug
         sweep = (await make_sweep(session, experiment=failed.experiment, runs=2)).slug
         cluster = (await clusters.ensure_embedded(session)).slug
         [user] = await users.list_users(session)
@@ -100,12 +114,28 @@ async def fill(database: Database) -> tuple[str, dict[str, list[str]]]:
         assert await poison(session) > 20
     return seeded.session_secret, {
         "/runs/{slug}": [seeded.failed, seeded.queued, outside.slug],
+        "/runs/{slug}/attempts/{attempt}": ["1"],
+        "/runs/{slug}/attempts/{attempt}/evaluations/{step}": ["7"],
+        "/runs/{slug}/attempts/{attempt}/evaluations/{step}/{number}": ["1"],
+        f"{ROLLOUT}/pictures/{{lane}}": ["1"],
+        f"{ROLLOUT}/pictures/{{lane}}/{{turn}}": ["1"],
         "/experiments/{slug}": [experiment],
         "/experiments/{slug}/versions/{version}": ["1"],
         "/sweeps/{slug}": [sweep],
+        "/evaluations/{slug}": [evaluation],
+        "/checkpoints/{slug}": [checkpoint],
+        "/promotions/{slug}": [promotion.slug],
+        "/adapters/{slug}": [adapter],
         "/projects/{slug}": [project],
-        "/shared/{secret}": [shared],
+        "/shared/{secret}": [shared, watched],
+        "/shared/{secret}/pictures/{lane}": ["1"],
+        "/shared/{secret}/pictures/{lane}/{turn}": ["1"],
+        "/playground/{slug}": [episode.slug],
+        "/playground/{slug}/pictures/{lane}": ["1"],
+        "/playground/{slug}/pictures/{lane}/{turn}": ["1"],
+        "/playground/{slug}/export.{kind}": ["json"],
         "/clusters/{slug}": [cluster],
+        "/endpoints/{slug}": ["fake"],
         "/settings/users/{user_id}": [str(user.id)],
         "/projects/{slug}/secrets/{name}": [PAYLOADS[1].replace("/", "")],
         "/settings/secrets/{name}": [PAYLOADS[1].replace("/", "")],

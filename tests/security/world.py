@@ -11,7 +11,16 @@ from app.models import Project, Role, RunStatus, User
 from app.projects import service as projects
 from app.runs import service as runs
 from app.users import service as users
-from tests.factories import ADA, make_experiment, make_external_run, make_run, make_upload
+from tests.evaluations.factories import add_evaluation
+from tests.factories import (
+    ADA,
+    make_experiment,
+    make_external_run,
+    make_promotion,
+    make_run,
+    make_upload,
+)
+from tests.playground.factories import add_episode, said
 from tests.sweeps.factories import make_sweep
 from tests.web.seed import sign_in
 
@@ -25,6 +34,11 @@ class Things:
     run: str
     code: str
     sweep: str
+    evaluation: str
+    checkpoint: str
+    promotion: str
+    adapter: str
+    episode: str
 
 
 @dataclass(slots=True)
@@ -82,12 +96,25 @@ async def _people(session: WriteSession, ours: Project) -> Mapping[str, User]:
 
 async def _things(session: WriteSession, project: Project) -> Things:
     experiment = await make_experiment(session, project=project)
-    await make_run(session, experiment=experiment)
+    queued = await make_run(session, experiment=experiment)
     run = await make_external_run(session, project=project)
     await runs.finish_external(session, run, RunStatus.SUCCEEDED, actor=ADA)
     code = await make_upload(session, project)
     sweep = await make_sweep(session, experiment=experiment, runs=1)
-    return Things(project.slug, experiment.slug, run.slug, code.slug, sweep.slug)
+    evaluation = await add_evaluation(session, project, "a")
+    promotion = await make_promotion(session, queued)
+    return Things(
+        project.slug,
+        experiment.slug,
+        run.slug,
+        code.slug,
+        sweep.slug,
+        evaluation.slug,
+        checkpoint=promotion.adapter.checkpoint.slug,
+        promotion=promotion.slug,
+        adapter=promotion.adapter.slug,
+        episode=(await add_episode(session, project.id, said("right"))).slug,
+    )
 
 
 async def _tokens(

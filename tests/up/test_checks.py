@@ -82,3 +82,8 @@ def test_port_zero_takes_a_free_one_and_a_taken_one_is_refused() -> None:
 def test_a_host_that_is_not_ours_is_refused() -> None:
     with pytest.raises(StartError, match=r"cannot listen on 192\.0\.2\.1:0"):
         listen("192.0.2.1", 0)
+
+
+def test_the_socket_names_its_protocol_or_asyncio_would_hold_small_answers_back() -> None:
+    with listen("127.0.0.1", 0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP

@@ -16,7 +16,7 @@ from app.up.service import Service
 from tests.e2e.skydeck import Skydeck, environment, processes_of, running
 
 pytestmark = pytest.mark.slow
-SETTINGS = {"EMBEDDED_CLUSTER": "false"}
+SETTINGS = {"EMBEDDED_CLUSTER": "false", "EMBEDDED_ENDPOINT": "on"}
 STOP_SECONDS = 20.0
 WAIT_SECONDS = 60.0
 
@@ -61,6 +61,35 @@ def test_other_commands_find_the_address_in_a_file_that_is_ours_alone(skydeck: S
     assert file.stat().st_mode & 0o777 == 0o600
 
 
+def endpoint_lists(skydeck: Skydeck) -> list[str]:
+    """Ids of the models of the endpoint that is announced; none if it does not answer."""
+    try:
+        said = json.loads((skydeck.home / "endpoint.json").read_text())
+        headers = {"Authorization": f"Bearer {said['key']}"}
+        found = httpx.get(f"{said['base_url']}/models", headers=headers, trust_env=False)
+        return [model["id"] for model in found.json()["data"]]
+    except (OSError, httpx.HTTPError):
+        return []
+
+
+def test_the_embedded_endpoint_is_announced_and_comes_back_with_another_key(
+    skydeck: Skydeck,
+) -> None:
+    until(lambda: endpoint_lists(skydeck) == ["maze-base"])
+    before = json.loads((skydeck.home / "endpoint.json").read_text())
+    assert skydeck.kill("endpoint")
+    until(lambda: json.loads((skydeck.home / "endpoint.json").read_text()) != before)
+    until(lambda: endpoint_lists(skydeck) == ["maze-base"])
+    after = json.loads((skydeck.home / "endpoint.json").read_text())
+    assert after["key"] != before["key"]
+
+
+def test_the_embedded_endpoint_is_told_no_setting(skydeck: Skydeck) -> None:
+    until(lambda: bool(endpoint_lists(skydeck)))
+    (process,) = skydeck.children("endpoint")
+    assert [name for name in process.environ() if name.startswith("SKYDECK_")] == []
+
+
 def test_what_lies_in_the_home_is_for_its_user_alone(skydeck: Skydeck) -> None:
     home = skydeck.home
     # The database's side files come and go.
@@ -82,7 +111,7 @@ def test_a_second_start_on_the_same_home_is_refused(skydeck: Skydeck) -> None:
     until(lambda: answers(skydeck.url))
 
 
-@pytest.mark.parametrize("name", ["web", "worker"])
+@pytest.mark.parametrize("name", ["web", "worker", "endpoint"])
 def test_a_child_that_dies_is_started_again(skydeck: Skydeck, name: str) -> None:
     until(lambda: bool(skydeck.children(name)))
     before = pids(skydeck, name)
@@ -107,6 +136,7 @@ def test_ctrl_c_ends_all_of_it(tmp_path: Path) -> None:
     assert seconds < STOP_SECONDS
     assert processes_of(skydeck.home) == []
     assert not (skydeck.home / "up.json").exists()
+    assert not (skydeck.home / "endpoint.json").exists()
 
 
 def test_a_signal_during_the_start_ends_it_too(tmp_path: Path) -> None:

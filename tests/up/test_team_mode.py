@@ -23,6 +23,7 @@ def test_with_a_second_user_it_is_off_and_every_place_says_so(
     asyncio.run(_add_people(database_url))
     with running(tmp_path / "home", {"DATABASE_URL": database_url}) as skydeck:
         skydeck.wait_ready()
+        assert skydeck.children("endpoint") == []
         token = skydeck_said(skydeck, "token", "create", "--name", "t", "--scope", "write").strip()
         headers = {"Authorization": f"Bearer {token}"}
         api = f"{skydeck.url}/api/v1"

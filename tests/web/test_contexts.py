@@ -10,12 +10,17 @@ from types import ModuleType
 
 import pytest
 
+from app.adapters import contexts as adapters
 from app.audit import contexts as audit
+from app.checkpoints import contexts as checkpoints
 from app.clusters import contexts as clusters
 from app.code import contexts as code
 from app.editor import contexts as editor
+from app.endpoints import contexts as endpoints
+from app.evaluations import contexts as evaluations
 from app.experiments import contexts as experiments
 from app.outgoing import contexts as outgoing
+from app.playground import contexts as playground
 from app.projects import contexts as projects
 from app.runs import contexts as runs
 from app.secrets import contexts as secrets
@@ -37,12 +42,17 @@ from app.web import (
 
 TEMPLATES = "\n".join(file.read_text() for file in sorted((ROOT / "templates").rglob("*.html")))
 FEATURES: tuple[ModuleType, ...] = (
+    adapters,
     audit,
+    checkpoints,
     clusters,
     code,
     editor,
+    endpoints,
+    evaluations,
     experiments,
     outgoing,
+    playground,
     projects,
     runs,
     secrets,

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from pathlib import Path
 
 from sqlalchemy import func, select
 
@@ -76,11 +77,11 @@ class Failing:
         self.stop.set()
 
 
-async def test_a_failure_does_not_end_it(sqlite_database: Database) -> None:
+async def test_a_failure_does_not_end_it(sqlite_database: Database, tmp_path: Path) -> None:
     await fill(sqlite_database, age=timedelta(days=900), name="old")
     stop = asyncio.Event()
     connections = Failing(stop)
     async with asyncio.timeout(10):
-        await keep_clean(sqlite_database, connections, stop, pause_seconds=0.01)
+        await keep_clean(sqlite_database, connections, stop, home=tmp_path, pause_seconds=0.01)
     assert connections.calls == 2
     assert await count(sqlite_database) == [0, 0, 0, 0]

@@ -15,6 +15,8 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import selectinload
 
+from app.clusters import registry
+from app.clusters.registry import ClusterAccess
 from app.db import ReadSession, WriteSession
 from app.errors import Conflict, Invalid, SkydeckError
 from app.ids import new_id
@@ -23,7 +25,6 @@ from app.logs.parsers.diagnosis import MAX_TAIL_BYTES
 from app.models import (
     Attempt,
     AttemptStatus,
-    ClusterKind,
     DesiredStatus,
     LogStream,
     Run,
@@ -67,7 +68,7 @@ class Subject:
 
     run: Run
     attempt: Attempt | None = None
-    cluster: tuple[ClusterKind, str] | None = None
+    cluster: ClusterAccess | None = None
     secrets: JobSecrets = field(default_factory=JobSecrets)
     code: JobCode = field(default_factory=JobCode)
 
@@ -117,13 +118,13 @@ class AttemptsReconciler(Reconciler[Subject, Sighting]):
         is_submitting = attempt.status is AttemptStatus.SUBMITTING
         found = await load_secrets(session, run, is_submitting=is_submitting)
         code = await load_code(session, run) if is_submitting else JobCode()
-        return Subject(run, attempt, (run.cluster.kind, run.cluster.address), found, code)
+        return Subject(run, attempt, await registry.access(session, run.cluster), found, code)
 
     async def observe(self, subject: Subject) -> Sighting:
         if subject.attempt is None or subject.cluster is None:
             return Sighting()
         try:
-            gateway = self._gateways.get(*subject.cluster)
+            gateway = self._gateways.get(subject.cluster)
             if subject.is_submitting and not subject.wants_stop:
                 found = await self._submit(gateway, subject, subject.attempt)
             else:

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from app.clusters import registry
+from app.clusters.registry import ClusterAccess
 from app.db import ReadSession, WriteSession
 from app.models import Cluster, ClusterKind, ClusterStatus
 from app.ray.errors import RayError
@@ -26,11 +28,10 @@ _PHASES = {
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A cluster and where it is."""
+    """A cluster and how it is called."""
 
     cluster_id: UUID
-    kind: ClusterKind
-    address: str
+    access: ClusterAccess
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +56,13 @@ class ClustersReconciler(Reconciler[Subject, Sighting]):
 
     async def load(self, session: ReadSession, row_id: UUID) -> Subject:
         cluster = await session.get_one(Cluster, row_id)
-        return Subject(cluster.id, cluster.kind, cluster.address)
+        return Subject(cluster.id, await registry.access(session, cluster))
 
     async def observe(self, subject: Subject) -> Sighting:
-        if subject.kind is ClusterKind.EMBEDDED and (early := self._before_ready()):
+        if subject.access.kind is ClusterKind.EMBEDDED and (early := self._before_ready()):
             return early
         try:
-            gateway = self._gateways.get(subject.kind, subject.address)
+            gateway = self._gateways.get(subject.access)
             info, nodes = await gateway.cluster(), await gateway.nodes()
         except RayError as error:
             return Sighting(ClusterStatus.UNREACHABLE, error.message)
@@ -71,14 +72,17 @@ class ClustersReconciler(Reconciler[Subject, Sighting]):
         self, session: WriteSession, subject: Subject, observed: Sighting, *, now: datetime
     ) -> datetime | None:
         cluster = await session.get_one(Cluster, subject.cluster_id)
+        if cluster.removed_at is not None:
+            return None
         cluster.status = observed.status
         cluster.message = observed.message
         cluster.observed_at = now
         if observed.info is not None:
+            restarted_at = _restarted_at(cluster, observed.info.session_name, now)
             cluster.session_name = observed.info.session_name
-            cluster.details = _details(observed.info, observed.nodes)
-        is_steady = observed.status is ClusterStatus.READY
-        return now + self._poll * (STEADY_POLLS if is_steady else 1)
+            cluster.details = _details(observed.info, observed.nodes) | restarted_at
+        is_slow = observed.status is ClusterStatus.READY or subject.access.target is not None
+        return now + self._poll * (STEADY_POLLS if is_slow else 1)
 
     def _before_ready(self) -> Sighting | None:
         """What the embedded head's file says, unless it says that the head answers."""
@@ -88,6 +92,14 @@ class ClustersReconciler(Reconciler[Subject, Sighting]):
         if state.phase is HeadPhase.READY:
             return None
         return Sighting(_PHASES[state.phase], state.message)
+
+
+def _restarted_at(cluster: Cluster, session_name: str, now: datetime) -> dict[str, str]:
+    """When its head was last seen to be another one: whatever ran then is gone."""
+    if cluster.session_name not in (None, session_name):
+        return {"head_restarted_at": now.isoformat()}
+    before = cluster.details.get("head_restarted_at")
+    return {"head_restarted_at": before} if before else {}
 
 
 def _details(info: ClusterInfo, nodes: tuple[NodeInfo, ...]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from uuid import UUID
 
+from app.episodes.packed import kept, pack
 from app.ids import new_id
 from app.logs.parsers.eval_dump import EvalDump, parse_eval_dump
 from app.logs.parsers.records import storable
@@ -27,6 +28,8 @@ class Evaluation:
     path: str
     dump: EvalDump
     time: float | None
+    rollouts: bytes
+    """What was said in its episodes (`app/episodes/packed.py`)."""
 
     @property
     def solve_rate(self) -> float:
@@ -53,8 +56,9 @@ class Evaluation:
                     "passed": episode.is_passed,
                     "turns": episode.turns,
                     "reward": episode.score_sum,
+                    "kept": is_kept,
                 }
-                for episode in episodes
+                for episode, is_kept in zip(episodes, kept(episodes), strict=True)
             ],
             path=self.path,
             created_at=now,
@@ -74,7 +78,9 @@ def read_evaluation(path: str, *, step: int, folder: Path, time: float | None) -
     except (OSError, RuntimeError, _Unfit) as error:
         log.warning("evaluation dump is not read: %.200s: %s", path, error)
         return None
-    return Evaluation(step, str(file), dump, time) if dump.episodes else None
+    if not dump.episodes:
+        return None
+    return Evaluation(step, str(file), dump, time, pack(dump.episodes))
 
 
 class _Unfit(Exception):

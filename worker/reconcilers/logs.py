@@ -14,26 +14,43 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.orm import selectinload
 
+from app.checkpoints import service as checkpoints
+from app.checkpoints.folders import EXPORTS
+from app.clusters import registry
+from app.clusters.registry import ClusterAccess
 from app.db import ReadSession, WriteSession
 from app.logs import service as logs
 from app.metrics import service as metrics
-from app.models import Attempt, LogStream, Run, TrainingEvaluation
+from app.models import Attempt, ClusterKind, LogStream, Run, TrainingEvaluation, TrainingRollouts
 from app.ray.head_state import read_head_state
 from app.ray.logs import job_log_path, read_log_file
+from app.recipes.shell import with_run_id
 from app.secrets import service as secrets
 from app.secrets.masking import Masker
 from worker.reconciler import Reconciler
 from worker.reconcilers import conditions
 from worker.reconcilers.dumps import Evaluation
+from worker.reconcilers.gateways import Gateways
 from worker.reconcilers.moves import note
 from worker.reconcilers.readings import Follower, Reading
+from worker.reconcilers.remote_logs import RemoteLogs
 
 TURN_BYTES = 1024 * 1024
+# In the home folder: copies of logs of other machines.
+REMOTE_LOGS = "remote-logs"
 # Ray's own last words about a job may reach its log after the job's end.
 SETTLE = timedelta(seconds=2)
 # How long a log is looked for after its job's end, and the run's end waits for it: it may be gone
 # with its head, or lie on a machine that this worker cannot see.
 LOG_WAIT = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A job whose log lies on a registered cluster."""
+
+    access: ClusterAccess
+    submission_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +62,7 @@ class Subject:
 
     stream_id: UUID
     path: Path | None
+    remote: "Remote | None"
     offset: int
     follower: Follower
     masker: Masker
@@ -79,9 +97,16 @@ class LogsReconciler(Reconciler[Subject, Turn]):
     model = LogStream
 
     def __init__(
-        self, *, home: Path, runs_dir: Path, poll: timedelta, turn_bytes: int = TURN_BYTES
+        self,
+        gateways: Gateways,
+        *,
+        home: Path,
+        runs_dir: Path,
+        poll: timedelta,
+        turn_bytes: int = TURN_BYTES,
     ) -> None:
         self._home = home
+        self._remote = RemoteLogs(gateways, home / REMOTE_LOGS)
         self._runs_dir = runs_dir
         self._poll = poll
         self._turn_bytes = turn_bytes
@@ -89,13 +114,29 @@ class LogsReconciler(Reconciler[Subject, Turn]):
     async def load(self, session: ReadSession, row_id: UUID) -> Subject:
         stream = await session.get_one(LogStream, row_id)
         attempt = await session.get_one(Attempt, stream.attempt_id)
-        run = await session.get_one(Run, stream.run_id, options=[selectinload(Run.config)])
-        patterns = run.config.values.get("job.metric_patterns") or ()
+        run = await session.get_one(
+            Run, stream.run_id, options=[selectinload(Run.cluster), selectinload(Run.config)]
+        )
+        remote = None
+        if run.cluster is not None and run.cluster.kind is not ClusterKind.EMBEDDED:
+            access = await registry.access(session, run.cluster)
+            remote = Remote(access, attempt.submission_id)
+        values = run.config.values
+        exports = values.get("trainer.export_path") or str(self._runs_dir / run.slug / EXPORTS)
+        follower = Follower(
+            self._runs_dir / run.slug,
+            stream.parser,
+            patterns=values.get("job.metric_patterns") or (),
+            exports=with_run_id(str(exports), run.slug),
+        )
         return Subject(
             stream_id=stream.id,
-            path=find_log(self._home, attempt.ray_session, attempt.submission_id),
+            path=self._remote.path(attempt.submission_id)
+            if remote
+            else find_log(self._home, attempt.ray_session, attempt.submission_id),
+            remote=remote,
             offset=stream.read_bytes,
-            follower=Follower(self._runs_dir / run.slug, stream.parser, patterns=patterns),
+            follower=follower,
             masker=await secrets.masker(session, [run.project_id]),
             ended_at=attempt.ended_at,
             has_run=attempt.started_at is not None,
@@ -104,14 +145,20 @@ class LogsReconciler(Reconciler[Subject, Turn]):
     async def observe(self, subject: Subject) -> Turn:
         # Room for a whole secret, whatever it is encoded in.
         limit = max(self._turn_bytes, 2 * subject.masker.longest)
-        found = None
+        found, is_whole = None, True
+        if subject.remote is not None:
+            is_whole = await self._remote.bring(
+                subject.remote.access,
+                subject.remote.submission_id,
+                has_ended=subject.ended_at is not None,
+            )
         if subject.path is not None:
             found = await read_log_file(subject.path, offset=subject.offset, limit=limit)
         data = found or b""
         # `ended_at` was loaded before the file was read, so nothing there means the end.
         if not data and subject.ended_at is not None:
             reading = subject.follower.finish()
-            return Turn(reading, is_at_end=True, is_found=found is not None)
+            return Turn(reading, is_at_end=True, is_found=found is not None and is_whole)
         return await asyncio.to_thread(_take, subject, data, limit)
 
     async def apply(
@@ -167,6 +214,7 @@ async def _store(
 ) -> None:
     found = await _unknown(session, stream, turn.reading.evaluations)
     reading = replace(turn.reading, evaluations=found)
+    is_first = stream.parser is None
     await logs.append(session, stream, reading.data)
     stream.read_bytes += turn.read_bytes
     stream.parser, stream.updated_at = reading.state, now
@@ -177,8 +225,14 @@ async def _store(
         # Both come from what the job wrote, and not from its log.
         row.env_id, row.path = masker.text(row.env_id), masker.text(row.path)
         session.add(row)
+        await session.flush()
+        session.add(TrainingRollouts(evaluation_id=row.id, payload=evaluation.rollouts))
     run = await session.get_one(Run, stream.run_id)
     reading.progress.put(run, now=now)
+    if is_first or reading.saved:
+        # A job may save without saying so: its folder is watched from its first line on.
+        number = stream.attempt_number
+        await checkpoints.note_log(session, run, number, reading.saved, now=now)
     for message in reading.troubles:
         await _say(session, stream, conditions.METRICS_INCOMPLETE, message, at=now)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
+from app.logs.parsers.conversation import ASSISTANT_TURN, Conversation, conversation
 from app.logs.parsers.records import storable
 
 # `env_sft` pays 0.8 for the task and up to 0.2 for format; keyword rewards are 1.0 or 0.0.
@@ -25,7 +26,6 @@ _LARGEST_SEED = 2**63
 _MOST_TURNS = 2**31
 
 _FOLDER = re.compile(r"global_step_(\d{1,18})_evals")
-_ASSISTANT_TURN = "<|im_start|>assistant"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,8 @@ class DumpedEpisode:
 
     `is_solved`: the goal was reached (summed score at least 0.8). `is_passed`: SkyRL's own notion,
     behind pass_at_1: the last token's reward is above zero, which format credit alone can do.
-    A `score_sum` of None is no finite number, so the episode counts as neither.
+    A `score_sum` of None is no finite number, so the episode counts as neither. `said` is what was
+    said in it, to rebuild it from.
     """
 
     seed: int | None
@@ -45,6 +46,7 @@ class DumpedEpisode:
     max_turns: int | None
     env_id: str
     stop_reason: str
+    said: Conversation
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,7 @@ def _episode(line: bytes) -> DumpedEpisode | None:
         return None
     try:
         row = json.loads(line)
+        response = str(row.get("output_response") or "")
         rewards = _rewards(row["score"])
         extras = row.get("env_extras") or {}
         score_sum = sum(rewards)
@@ -98,10 +101,11 @@ def _episode(line: bytes) -> DumpedEpisode | None:
             score_sum=score_sum if is_finite else None,
             is_solved=is_finite and score_sum >= SOLVED_SCORE,
             is_passed=is_finite and bool(rewards) and rewards[-1] > 0,
-            turns=_turns(str(row.get("output_response") or "")),
+            turns=_turns(response),
             max_turns=_optional_int(extras.get("max_turns"), below=_MOST_TURNS),
             env_id=_env_id(str(extras.get("visgym_env_id") or row.get("env_class") or "")),
             stop_reason=storable(str(row.get("stop_reason") or "")),
+            said=conversation(str(row.get("input_prompt") or ""), response),
         )
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return None
@@ -122,4 +126,4 @@ def _env_id(text: str) -> str:
 
 def _turns(response: str) -> int:
     """Model turns. The first one's mark is the last of the prompt, so it is not in the response."""
-    return 1 + response.count(_ASSISTANT_TURN) if response else 0
+    return 1 + response.count(ASSISTANT_TURN) if response else 0

@@ -152,7 +152,7 @@ async def make_bench(database: Database, home: Path) -> Bench:
         attempts=loop(
             AttemptsReconciler(gateway, Packages(database, home), runs_dir=home / "runs", poll=POLL)
         ),
-        logs=loop(LogsReconciler(home=home, runs_dir=home / "runs", poll=POLL)),
+        logs=loop(LogsReconciler(gateway, home=home, runs_dir=home / "runs", poll=POLL)),
     )
     made.write_head()
     async with database.write() as session:

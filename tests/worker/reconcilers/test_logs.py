@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
+from app.episodes import rollouts
 from app.logs import service as logs
 from app.metrics import service as metrics
 from app.models import Event, LogStream, MetricSeries, Run, RunStatus, TrainingEvaluation
@@ -87,7 +88,9 @@ async def test_turns_of_a_few_bytes_store_the_same_as_one(bench: Bench) -> None:
     slug = await bench.start_run()
     text = (block(1, a=0.5) + "noise \xff\n" + block(2, a=0.25)).encode("latin-1")
     bench.write_log(slug, text)
-    small = LogsReconciler(home=bench.home, runs_dir=bench.home / "runs", poll=POLL, turn_bytes=7)
+    small = LogsReconciler(
+        bench.gateway, home=bench.home, runs_dir=bench.home / "runs", poll=POLL, turn_bytes=7
+    )
     loop = Loop(bench.database, small, lease_seconds=15, clock=bench.clock)
     bench.clock.advance(1)
     while await loop.turn():
@@ -151,6 +154,7 @@ async def test_an_evaluation_becomes_rows_and_a_solve_rate(bench: Bench) -> None
         "passed": False,
         "turns": 1,
         "reward": 0.0,
+        "kept": True,
     }
     assert await series_of(bench, slug, "skydeck/eval/solve_rate") == ([20], [0.75])
 
@@ -303,3 +307,16 @@ async def test_a_resumed_run_gets_a_second_log_and_goes_on_in_its_series(bench: 
         )
     assert summary is not None
     assert (summary.last_step, summary.last) == (2, 0.4)
+
+
+async def test_what_was_said_in_an_evaluation_outlives_its_dump(bench: Bench) -> None:
+    slug = await bench.start_run()
+    file = write_dump(bench, slug, 3, [False, True])
+    bench.write_log(slug, record(f"Dumped eval data for easy to {file}").encode())
+    await bench.step()
+    file.unlink()
+    async with bench.database.read() as session:
+        run = await runs.get(session, slug)
+        found = await rollouts.get_rollout(session, run, 3, 1)
+    (turn,) = found.loaded.lanes[0].lane.turns
+    assert turn.answer.text == "<action>stop</action>"

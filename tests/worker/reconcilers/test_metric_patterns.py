@@ -86,7 +86,9 @@ async def test_no_kill_counts_a_line_twice_or_not_at_all(bench: Bench) -> None:
     """Each turn is of a few bytes by a new worker, and each is first done in vain."""
     slug = await start(bench, LOSS)
     bench.write_log(slug, b"loss 1\nloss 2\nnoise\nloss 3")
-    small = LogsReconciler(home=bench.home, runs_dir=bench.home / "runs", poll=POLL, turn_bytes=5)
+    small = LogsReconciler(
+        bench.gateway, home=bench.home, runs_dir=bench.home / "runs", poll=POLL, turn_bytes=5
+    )
     loop = Loop(bench.database, small, lease_seconds=15, clock=bench.clock)
     bench.clock.advance(1)
     stream = await bench.stream(slug)

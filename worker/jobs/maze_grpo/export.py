@@ -18,6 +18,10 @@ from worker.jobs.maze_grpo.model import LAYERS, SHAPES
 from worker.jobs.maze_grpo.vectors import Arrays, Floats, Pack, pack_arrays
 
 WEIGHTS_FILE, CONFIG_FILE = "adapter_model.safetensors", "adapter_config.json"
+
+BASE_NAME = "skydeck-maze-base"
+"""What adapters on the shipped base call it."""
+
 _PREFIX = "base_model.model."
 
 _README = """\

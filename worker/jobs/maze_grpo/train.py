@@ -18,7 +18,7 @@ from worker.jobs.maze_grpo.checkpoints import Checkpoints
 from worker.jobs.maze_grpo.config import Config
 from worker.jobs.maze_grpo.console import Console
 from worker.jobs.maze_grpo.evalsets import eval_set, mazes_of
-from worker.jobs.maze_grpo.export import read_base, write_export
+from worker.jobs.maze_grpo.export import BASE_NAME, read_base, write_export
 from worker.jobs.maze_grpo.grpo import score
 from worker.jobs.maze_grpo.lora import Lora
 from worker.jobs.maze_grpo.mazes import Stream, board, layouts, mazes_in, train_seed
@@ -27,9 +27,6 @@ from worker.jobs.maze_grpo.optim import linear_decay
 from worker.jobs.maze_grpo.rollout import LogProbs, roll
 from worker.jobs.maze_grpo.state import TrainState
 from worker.jobs.maze_grpo.update import Learner, Rollouts, entropy
-
-BASE_NAME = "skydeck-maze-base"
-"""What adapters on the shipped base call it."""
 
 _DUMPS = "dumped_evals"
 

@@ -1,14 +1,14 @@
 """Short names and numbers for series and config values, tags, saved views, tokens of one run
 
-Revision: 0011
-Follows: 0005
+Revision: 0012
+Follows: 0011
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0011"
-down_revision = "0005"
+revision = "0012"
+down_revision = "0011"
 branch_labels = None
 depends_on = None
 

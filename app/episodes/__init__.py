@@ -1,0 +1,1 @@
+"""Episodes: played by models and people, kept, opened again, branched."""

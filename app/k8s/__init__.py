@@ -1,0 +1,1 @@
+"""The gateway to Kubernetes: credentials of EKS clusters, and the calls made with them."""
