@@ -22,6 +22,8 @@ _CONNECT_SECONDS = 10.0
 # How long to wait for one of the connections that are all in use.
 _POOL_SECONDS = 10.0
 _BEGIN = "sqlite_begin"
+KEPT = "kept"
+"""Under this name `Session.info` holds a dict that all sessions of a database share."""
 _PAGES_AT_ONCE = 5_000
 
 
@@ -45,7 +47,7 @@ class Database:
 
     def __init__(self, url: str) -> None:
         self.engine = make_engine(url)
-        self.info: dict[str, Any] = {}
+        self.info: dict[str, Any] = {KEPT: {}}
         self._readers = async_sessionmaker(
             self.engine, class_=ReadSession, expire_on_commit=False, info=self.info
         )

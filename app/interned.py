@@ -4,14 +4,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from sqlalchemy import Table, select
+from sqlalchemy import Table, event, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.db import KEPT, WriteSession
 from app.models import ConfigKey, MetricKey
 
 # SQLite takes 32,766 parameters in a statement; stay well below.
 BATCH = 5_000
+_MOST_KNOWN = 50_000
 T = TypeVar("T")
 
 
@@ -33,12 +35,21 @@ async def numbers_of(
 async def find_numbers(
     session: AsyncSession, model: type[MetricKey | ConfigKey], names: Sequence[str]
 ) -> dict[str, int]:
-    """The numbers of those names that are known."""
-    found: dict[str, int] = {}
-    for some in batches(names):
+    """The numbers of those names that are known. No row is ever changed or deleted."""
+    known = _known(session, model)
+    found = {name: known[name] for name in names if name in known}
+    read: dict[str, int] = {}
+    for some in batches([name for name in names if name not in found]):
         rows = await session.execute(select(model.name, model.id).where(model.name.in_(some)))
-        found |= {row[0]: row[1] for row in rows}
-    return found
+        read |= {row[0]: row[1] for row in rows}
+    if not read:
+        return found
+    if isinstance(session, WriteSession):
+        # Not before: some may be of this very transaction, which may come to nothing.
+        event.listen(session.sync_session, "after_commit", lambda _: _keep(known, read), once=True)
+    else:
+        _keep(known, read)
+    return found | read
 
 
 async def execute_many(
@@ -74,6 +85,18 @@ class PlainStatement:
         if places != list(range(len(self.names))):
             rows = [tuple(row[place] for place in places) for row in rows]
         await connection.exec_driver_sql(sql, list(rows))
+
+
+def _known(session: AsyncSession, model: type[MetricKey | ConfigKey]) -> dict[str, int]:
+    """Numbers that this process has read of this database."""
+    kept: dict[str, dict[str, int]] = session.info.get(KEPT, {})
+    return kept.setdefault(model.__tablename__, {})
+
+
+def _keep(known: dict[str, int], read: dict[str, int]) -> None:
+    if len(known) + len(read) > _MOST_KNOWN:
+        known.clear()
+    known.update(read)
 
 
 def table_of(model: type) -> Table:

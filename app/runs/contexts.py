@@ -188,7 +188,7 @@ class RunHead:
     """The last that it reached; of a run fed from outside, the newest that was pushed."""
     ends_at: datetime | None
     """When it ends at the present pace; shown as a time of day."""
-    conditions: list[Condition]
+    conditions: tuple[Condition, ...]
     cluster: ClusterLine | None
     is_live: bool
     can_write: bool

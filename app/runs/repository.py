@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Select, and_, case, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import defer, joinedload, selectinload
+from sqlalchemy.orm import joinedload, load_only, selectinload
 
 from app.interned import execute_many, numbers_of, table_of
 from app.models import (
@@ -24,6 +24,7 @@ from app.models import (
     MetricKey,
     MetricSeries,
     Run,
+    RunOrigin,
     RunStatus,
     RunTag,
     Sweep,
@@ -32,6 +33,24 @@ from app.runs.states import ENDED
 
 # As `recipes.flatten` cuts what is stored.
 _VALUE_LENGTH = 500
+_SHOWN = (
+    Run.slug,
+    Run.name,
+    Run.project_id,
+    Run.cluster_id,
+    Run.origin,
+    Run.status,
+    Run.status_reason,
+    Run.desired_status,
+    Run.conditions,
+    Run.tags,
+    Run.owner,
+    Run.created_at,
+    Run.started_at,
+    Run.ended_at,
+    Run.step,
+    Run.total_steps,
+)
 _ACTIVE = (RunStatus.SUBMITTING, RunStatus.PENDING, RunStatus.RUNNING, RunStatus.STOPPING)
 
 
@@ -103,19 +122,22 @@ async def list_loaded(session: AsyncSession, run_ids: Sequence[UUID]) -> list[Ru
     return [found[run_id] for run_id in run_ids if run_id in found]
 
 
-async def list_for_table(session: AsyncSession, run_ids: Sequence[UUID]) -> list[Run]:
-    """The runs in the order of their ids, with experiment, cluster and sweep, in one query."""
-    query = select(Run).where(Run.id.in_(run_ids))
+async def list_for_table(
+    session: AsyncSession, run_ids: Sequence[UUID]
+) -> list[tuple[Run, int | None]]:
+    """What a table shows of the runs, in the order of their ids, in one query.
+
+    With experiment and cluster, and the newest step that was pushed to an external run.
+    """
+    steps = select(func.max(MetricSeries.last_step)).where(MetricSeries.run_id == Run.id)
+    pushed = case((Run.origin == RunOrigin.EXTERNAL, steps.correlate(Run).scalar_subquery()))
+    query = select(Run, pushed).where(Run.id.in_(run_ids))
     query = query.options(
-        joinedload(Run.experiment, innerjoin=True).load_only(
-            Experiment.id, Experiment.name, Experiment.slug, raiseload=True
-        ),
-        joinedload(Run.cluster),
-        defer(Run.lease_token, raiseload=True),
-        defer(Run.lease_until, raiseload=True),
-        defer(Run.due_at, raiseload=True),
+        load_only(*_SHOWN, raiseload=True),
+        joinedload(Run.experiment, innerjoin=True).load_only(Experiment.name, raiseload=True),
+        joinedload(Run.cluster).load_only(Cluster.name, Cluster.status, raiseload=True),
     )
-    found = {run.id: run for run in await session.scalars(query)}
+    found = {run.id: (run, step) for run, step in await session.execute(query)}
     return [found[run_id] for run_id in run_ids if run_id in found]
 
 

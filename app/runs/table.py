@@ -28,9 +28,13 @@ Cell = float | int | str | None
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A run with its experiment and cluster, and the values of the chosen columns."""
+    """A run with its experiment and cluster, and the values of the chosen columns.
+
+    `pushed_step` is the newest step of a run that is fed from outside.
+    """
 
     run: Run
+    pushed_step: int | None
     cells: Sequence[Cell]
 
 
@@ -63,12 +67,13 @@ async def list_rows(
     limit: int,
     cursor: str | None = None,
 ) -> Page[TableRow]:
-    """A page of the table, in at most seven queries. Raises as `list_places` does."""
+    """A page of the table, in at most five queries. Raises as `list_places` does."""
     page = await list_places(session, wanted, limit=limit, cursor=cursor)
     ids = [place.run_id for place in page.items]
     runs = await repository.list_for_table(session, ids)
     cells = await _cells(session, ids, columns)
-    return Page([TableRow(run, cells[run.id]) for run in runs], page.next_cursor)
+    rows = [TableRow(run, step, cells[run.id]) for run, step in runs]
+    return Page(rows, page.next_cursor)
 
 
 async def iter_rows(

@@ -4,7 +4,6 @@ import csv
 import io
 from collections.abc import AsyncIterator, Iterable, Sequence
 
-from app.models import Run
 from app.runs.sorting import Sort
 from app.runs.table import Cell, TableRow
 
@@ -32,10 +31,11 @@ async def csv_of(
     """The file in pieces: titles, then a line a run. Numbers are written with all their digits."""
     yield _lines([[*_COLUMNS, *(_cell(str(column)) for column in columns)]])
     async for rows in batches:
-        yield _lines([*map(_cell, _fields(row.run)), *map(_cell, row.cells)] for row in rows)
+        yield _lines([*map(_cell, _fields(row)), *map(_cell, row.cells)] for row in rows)
 
 
-def _fields(run: Run) -> list[Cell]:
+def _fields(row: TableRow) -> list[Cell]:
+    run = row.run
     times = (run.created_at, run.started_at, run.ended_at)
     return [
         run.slug,
@@ -46,7 +46,7 @@ def _fields(run: Run) -> list[Cell]:
         run.owner,
         ", ".join(run.tags),
         *(at.isoformat() if at else None for at in times),
-        run.step,
+        run.step if row.pushed_step is None else row.pushed_step,
     ]
 
 

@@ -15,7 +15,7 @@ from app.metrics import service as metrics
 from app.models import RunStatus
 from app.projects import service as projects
 from app.routing import Router
-from app.runs import queue, saved_views, service, table, table_views
+from app.runs import queue, saved_views, table, table_views
 from app.runs.contexts import ColumnPicker, RunsPage
 from app.runs.listing import Wanted
 from app.runs.loading import embedded_line
@@ -188,19 +188,18 @@ async def _rows(
 ) -> list[RunRow]:
     runs = [row.run for row in found]
     counts = await metrics.list_solve_counts(session, runs) if runs else {}
-    steps = await service.pushed_steps(session, runs)
     # Only what waits has a place in a queue.
     is_waiting = any(run.status is RunStatus.QUEUED for run in runs)
     loads = await queue.loads(session) if is_waiting else {}
     now = utcnow()
     return [
         run_row(
-            run,
-            counts.get(run.id, []),
-            load_of(run, loads),
+            row.run,
+            counts.get(row.run.id, []),
+            load_of(row.run, loads),
             now,
-            pushed_step=steps.get(run.id),
-            project_name="" if project else viewer.project_badge(run.project_id),
+            pushed_step=row.pushed_step,
+            project_name="" if project else viewer.project_badge(row.run.project_id),
         )
-        for run in runs
+        for row in found
     ]

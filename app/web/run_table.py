@@ -67,7 +67,7 @@ class RunRow:
     status: str
     reason: str
     """Why it has that status, or where it stands in the queue; may be empty."""
-    conditions: list[Condition]
+    conditions: tuple[Condition, ...]
     best: RateFigure | None
     spark: str
     """Points of an SVG polyline through the solve rates, 72 x 20; may be empty."""
@@ -136,15 +136,15 @@ def solved_share(count: SolveCount) -> float:
     return count.solved / count.n if count.n else 0.0
 
 
-def conditions(run: Run) -> list[Condition]:
-    return [
+def conditions(run: Run) -> tuple[Condition, ...]:
+    return tuple(
         Condition(
             kind=str(item.get("kind", "")),
             since=_time(item.get("since")),
             message=str(item.get("message", "")),
         )
         for item in run.conditions
-    ]
+    )
 
 
 def _best_rate(counts: SolveCounts) -> RateFigure | None:

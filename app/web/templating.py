@@ -22,7 +22,10 @@ from app.web.htmx import vary
 from app.web.markdown import markdown
 from app.web.once import form_key
 from app.web.project_switch import ProjectSwitch, project_switch, remember, with_project
+from app.web.run_table import RunRow
 
+# Two parts a row; a row is some 1.5 kB.
+_ROWS_KEPT = 4_000
 THEMES = ("auto", "light", "dark")
 THEME_COOKIE = "skydeck_theme"
 RAIL_COOKIE = "skydeck_rail"
@@ -177,6 +180,26 @@ def _status_mark(name: str) -> Markup:
     return Markup(module.status(name))  # noqa: S704
 
 
+def _row_before(run: RunRow) -> Markup:
+    """The same whenever it is rendered, but for conditions, which say how long they last."""
+    return _run_cells("before", run) if run.conditions else _kept_cells("before", run)
+
+
+def _row_after(run: RunRow) -> Markup:
+    return _kept_cells("after", run, _relative(run.started_at) if run.started_at else "")
+
+
+@lru_cache(maxsize=_ROWS_KEPT)
+def _kept_cells(part: str, run: RunRow, *more: str) -> Markup:
+    """Tables ask for themselves again every few seconds, and most of their rows stand."""
+    return _run_cells(part, run, *more)
+
+
+def _run_cells(part: str, run: RunRow, *more: str) -> Markup:
+    module: Any = ENVIRONMENT.get_template("runs/_row.html").module
+    return Markup(getattr(module, part)(run, *more))  # noqa: S704 - by a template
+
+
 def _clock(then: datetime) -> str:
     return then.astimezone(UTC).strftime("%H:%M")
 
@@ -202,6 +225,8 @@ def _environment() -> Environment:
         "sentence": filters.sentence,
         "number": filters.number,
         "status_mark": _status_mark,
+        "row_before": _row_before,
+        "row_after": _row_after,
         "words": words,
         "json": to_json,
         "markdown": markdown,

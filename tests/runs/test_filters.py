@@ -175,7 +175,8 @@ async def test_a_page_costs_few_queries(
             async with database.read() as session:
                 await list_rows(session, Wanted(projects=None), columns, limit=limit)
         counts.append(counted.count)
-    assert counts[0] == counts[1] <= 6
+    # The numbers of keys are looked up once.
+    assert counts[1] <= counts[0] <= 6
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from app.metrics.ingest import ingest_columns
 from app.projects import service as projects
 from app.runs import service as runs
 from tests.factories import ADA
+from tests.queries import QueryCounter
 from tests.web.html import parse
 
 
@@ -116,3 +117,44 @@ async def test_lists_are_packed_for_who_takes_it(
     assert "content-encoding" not in plain.headers
     assert names(packed.text) == names(plain.text)
     assert "Accept-Encoding" in plain.headers["vary"]
+
+
+@pytest.mark.parametrize(
+    ("query", "most"),
+    [
+        ({}, 5),
+        ({"sort": "-metric:loss:best"}, 6),
+        ({"filter": 'config("seed") >= 0'}, 6),
+        # A short table has numbers, texts and runs without a value all on one page.
+        ({"sort": "config:seed"}, 7),
+    ],
+    ids=["newest", "by-metric", "filtered", "by-config"],
+)
+async def test_the_table_asks_few_queries(
+    client: httpx.AsyncClient,
+    filled: Database,
+    count_queries: QueryCounter,
+    query: dict[str, str],
+    most: int,
+) -> None:
+    headers = {"HX-Request": "true", "HX-Request-Type": "partial"}
+    first = await client.get("/runs", params=query, headers=headers)
+    with count_queries(filled) as counted:
+        again = await client.get("/runs", params=query, headers=headers)
+    assert sorted(names(first.text)) == sorted(names(again.text)) != []
+    # The numbers of keys are known by now.
+    assert counted.count <= most
+
+
+async def test_rows_that_are_kept_follow_what_changes(
+    client: httpx.AsyncClient, filled: Database
+) -> None:
+    before = await client.get("/runs")
+    assert "Renamed" not in before.text
+    async with filled.write() as session:
+        run = await runs.get(session, re.findall(r'<tr id="(run-[^"]+)"', before.text)[0])
+        run.name = "Renamed <b>"
+        run.conditions = [{"kind": "stalled", "since": None, "message": "no step"}]
+    after = await client.get("/runs")
+    assert "Renamed &lt;b&gt;" in after.text
+    assert "Stalled" in after.text
