@@ -131,14 +131,18 @@ async def list_for_table(
     """
     steps = select(func.max(MetricSeries.last_step)).where(MetricSeries.run_id == Run.id)
     pushed = case((Run.origin == RunOrigin.EXTERNAL, steps.correlate(Run).scalar_subquery()))
-    query = select(Run, pushed).where(Run.id.in_(run_ids))
-    query = query.options(
+    query = select(Run, pushed).where(Run.id.in_(run_ids)).options(*_table_options())
+    found = {run.id: (run, step) for run, step in await session.execute(query)}
+    return [found[run_id] for run_id in run_ids if run_id in found]
+
+
+@cache
+def _table_options() -> Sequence[Any]:
+    return (
         load_only(*_SHOWN, raiseload=True),
         joinedload(Run.experiment, innerjoin=True).load_only(Experiment.name, raiseload=True),
         joinedload(Run.cluster).load_only(Cluster.name, Cluster.status, raiseload=True),
     )
-    found = {run.id: (run, step) for run, step in await session.execute(query)}
-    return [found[run_id] for run_id in run_ids if run_id in found]
 
 
 def shown(

@@ -1,7 +1,7 @@
 """Rows of the table of runs, which the pages of several features show."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from app.metrics.service import SolveCount
@@ -76,7 +76,8 @@ class RunRow:
     cluster_name: str
     owner: str
     started_at: datetime | None
-    duration_seconds: float | None
+    # No part of what makes rows alike: it grows all the time, and is handed to what renders them.
+    duration_seconds: float | None = field(compare=False)
     is_live: bool
     version: str
     """The config version, such as `v2`; empty where that is not told."""

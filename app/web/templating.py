@@ -186,7 +186,9 @@ def _row_before(run: RunRow) -> Markup:
 
 
 def _row_after(run: RunRow) -> Markup:
-    return _kept_cells("after", run, _relative(run.started_at) if run.started_at else "")
+    started = _relative(run.started_at) if run.started_at else ""
+    seconds = run.duration_seconds
+    return _kept_cells("after", run, started, "" if seconds is None else filters.duration(seconds))
 
 
 @lru_cache(maxsize=_ROWS_KEPT)
