@@ -82,6 +82,20 @@ async def play_episode(
     return lane
 
 
+async def unless(work: Awaitable[T], told: Awaitable[object]) -> T:
+    """What `work` gives. Raises `Stopped`, with the work cancelled, if `told` ends before it."""
+    working, waiting = asyncio.ensure_future(work), asyncio.ensure_future(told)
+    try:
+        await asyncio.wait({working, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise Stopped
+        return working.result()
+    finally:
+        for each in (working, waiting):
+            each.cancel()
+        await asyncio.gather(working, waiting, return_exceptions=True)
+
+
 async def _patiently(
     lane: Lane,
     model: ChatModel,
@@ -130,20 +144,8 @@ async def _ask(
 
 
 async def _unless_cancelled(work: Awaitable[T], cancel: asyncio.Event | None) -> T:
-    """What `work` gives. Raises `Stopped`, with the work cancelled, once `cancel` is set."""
-    if cancel is None:
-        return await work
-    task = asyncio.ensure_future(work)
-    told = asyncio.ensure_future(cancel.wait())
-    try:
-        await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise Stopped
-        return task.result()
-    finally:
-        for each in (task, told):
-            each.cancel()
-        await asyncio.gather(task, told, return_exceptions=True)
+    """What `work` gives. Raises `Stopped` once `cancel` is set."""
+    return await work if cancel is None else await unless(work, cancel.wait())
 
 
 class _Wait(wait_base):

@@ -80,6 +80,14 @@ async def apply(
     return await _changed(session, lane, EpisodeLane.claim_token == token, values=values | ended)
 
 
+async def has_claim(session: AsyncSession, lane_id: UUID, token: str) -> bool:
+    """Whether the claim still stands: a lane that was stopped or deleted has none."""
+    query = select(EpisodeLane.id).where(
+        EpisodeLane.id == lane_id, EpisodeLane.claim_token == token
+    )
+    return await session.scalar(query) is not None
+
+
 async def end_claim(session: AsyncSession, lane_id: UUID, token: str) -> None:
     await session.execute(
         update(EpisodeLane)

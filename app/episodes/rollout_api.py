@@ -6,7 +6,7 @@ from fastapi import Path, Query
 
 from app.api.deps import Reading, RunReader
 from app.episodes import rollouts
-from app.episodes.schemas import RolloutAnswer, TrainingEvaluationAnswer
+from app.episodes.rollout_schemas import RolloutAnswer, TrainingEvaluationAnswer
 from app.routing import Router
 from app.runs import service as runs
 
