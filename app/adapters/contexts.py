@@ -19,6 +19,8 @@ class AdapterRow:
     """Its id at the endpoint."""
     place: str
     """What serves it."""
+    play_url: str
+    """The playground's form with it beside its base; empty where it is not served."""
     run_slug: str
     run_name: str
     project_name: str
@@ -91,6 +93,8 @@ class PromotionPage:
     status: str
     words: str
     is_live: bool
+    is_listed: bool
+    """Whether its endpoint names it already."""
     copied_bytes: int
     total_bytes: int | None
     fraction: float

@@ -6,11 +6,12 @@ from fastapi import Form, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from app.access.permissions import Permission
-from app.adapters import service, views
+from app.adapters import destinations, service, views
 from app.adapters.contexts import AdapterPage, AdaptersPage, DeletePage, PromotePage
 from app.adapters.service import NameInUse
 from app.checkpoints import service as checkpoints
 from app.db import Database
+from app.endpoints import service as endpoints
 from app.errors import Conflict, Invalid
 from app.models import AdapterStatus, PromotionStatus
 from app.projects import service as projects
@@ -147,8 +148,11 @@ async def show_promotion(
 ) -> HTMLResponse:
     async with store.read() as session:
         promotion = await service.get_promotion(session, slug)
+        adapter = promotion.adapter
+        model = destinations.of(adapter.destination).model_id(adapter.name)
+        is_listed = await endpoints.is_listed(session, adapter.destination, model)
     can_write = viewer.may(Permission.WRITE, promotion.project_id)
-    context = views.promotion_page(promotion, can_write=can_write)
+    context = views.promotion_page(promotion, can_write=can_write, is_listed=is_listed)
     if htmx.is_fragment:
         return fragment(request, "adapters/_progress.html", context)
     return page(request, "adapters/promotion.html", context)

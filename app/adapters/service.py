@@ -141,6 +141,23 @@ async def list_of_run(session: AsyncSession, run: Run) -> Sequence[Adapter]:
     return await repository.list_of_checkpoints(session, run.id)
 
 
+async def list_beside_base(
+    session: AsyncSession, run: Run, *, step: int, attempt: int
+) -> list[str]:
+    """A served adapter of the run and its base, base first, named by endpoint and model.
+
+    The one of this step and attempt if there is one, else the newest; empty if none is served.
+    """
+    served = [
+        each for each in await list_of_run(session, run) if each.status is AdapterStatus.READY
+    ]
+    if not served:
+        return []
+    exact = [each for each in served if (each.step, each.attempt_number) == (step, attempt)]
+    found = (exact or served)[-1]
+    return destinations.of(found.destination).beside_base(found.name)
+
+
 async def delete(session: AsyncSession, adapter: Adapter, *, actor: Actor) -> Adapter:
     """Has an adapter moved aside; its name stays used. Again: changes nothing.
 

@@ -11,6 +11,7 @@ from app.adapters.schemas import fraction_of
 from app.adapters.service import default_name
 from app.metrics.service import EvaluationCount
 from app.models import AdapterStatus, Checkpoint, Promotion, PromotionStatus
+from app.playground.links import play_url
 from app.web.forms import FormField
 from app.web.run_table import rate_figure, version_words
 from app.web.templating import words
@@ -22,13 +23,14 @@ _OPEN = (PromotionStatus.QUEUED, PromotionStatus.RUNNING)
 def adapter_row(promotion: Promotion, *, project_name: str = "") -> AdapterRow:
     row = promotion.adapter
     place = destinations.of(row.destination)
-    measured = row.evaluation
+    measured, is_ready = row.evaluation, row.status is AdapterStatus.READY
     return AdapterRow(
         slug=row.slug,
         name=row.name,
         status=row.status,
         model=place.model_id(row.name),
         place=place.title,
+        play_url=play_url(models=place.beside_base(row.name)) if is_ready else "",
         run_slug=row.run.slug,
         run_name=row.run.name,
         project_name=project_name,
@@ -81,16 +83,18 @@ def promote_page(
     )
 
 
-def promotion_page(promotion: Promotion, *, can_write: bool) -> PromotionPage:
+def promotion_page(promotion: Promotion, *, can_write: bool, is_listed: bool) -> PromotionPage:
+    """`is_listed`: whether its endpoint names the adapter."""
     failure = promotion.failure
-    is_live = promotion.status in _OPEN
     is_deleted = promotion.adapter.status is AdapterStatus.DELETED
+    is_awaited = promotion.adapter.status is AdapterStatus.READY and not is_listed
     return PromotionPage(
         slug=promotion.slug,
         row=adapter_row(promotion),
         status=promotion.status,
-        words=_status_words(promotion),
-        is_live=is_live,
+        words=_status_words(promotion, is_awaited=is_awaited),
+        is_live=promotion.status in _OPEN or is_awaited,
+        is_listed=is_listed,
         copied_bytes=promotion.copied_bytes,
         total_bytes=promotion.total_bytes,
         fraction=fraction_of(promotion),
@@ -105,7 +109,9 @@ def promotion_page(promotion: Promotion, *, can_write: bool) -> PromotionPage:
     )
 
 
-def _status_words(promotion: Promotion) -> str:
+def _status_words(promotion: Promotion, *, is_awaited: bool) -> str:
+    if is_awaited:
+        return "Promoted: complete and checked. Its endpoint does not name it yet"
     if promotion.status is PromotionStatus.SUCCEEDED:
         return "Promoted: complete, checked, and served by name"
     if promotion.status is PromotionStatus.FAILED:

@@ -32,6 +32,7 @@ __all__ = [
     "SavedLine",
     "Shown",
     "evaluation_of",
+    "find_best_exportable",
     "get",
     "is_exportable",
     "list_of_run",
@@ -169,6 +170,17 @@ async def list_with_best(
     )
     shown, best = await _shown(session, run, rows, exports)
     return page_of(shown, limit, lambda each: [each.row.step, str(each.row.id)]), best
+
+
+async def find_best_exportable(session: AsyncSession, run: Run) -> Checkpoint | None:
+    """The adapter that did best of those that can be promoted; None if none was measured."""
+    exports = await repository.list_of_run(
+        session, run.id, kind=CheckpointKind.ADAPTER, limit=MAX_CHECKPOINTS
+    )
+    if not exports:
+        return None
+    _, best = await _shown(session, run, exports, exports)
+    return next((row for row in exports if row.id == best.exportable), None)
 
 
 async def evaluation_of(session: AsyncSession, row: Checkpoint, run: Run) -> EvaluationCount | None:

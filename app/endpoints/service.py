@@ -58,6 +58,12 @@ async def list_all(session: AsyncSession) -> Sequence[Endpoint]:
     return await repository.list_all(session)
 
 
+async def is_listed(session: AsyncSession, slug: str, model: str) -> bool:
+    """Whether the endpoint named this model at the last look at it that succeeded."""
+    endpoint = await repository.find_by_slug(session, slug)
+    return endpoint is not None and any(each["id"] == model for each in endpoint.models)
+
+
 def models_of(endpoint: Endpoint) -> list[EndpointModel]:
     """What it listed at the last look that succeeded; adapters know their base's length."""
     is_ready = endpoint.status is EndpointStatus.READY

@@ -172,6 +172,10 @@ class RolloutPage:
     previous_url: str
     next_url: str
     """Empty for the first and the last one."""
+    play_url: str
+    """The form of a new episode on this maze; empty where the viewer may not make one."""
+    is_pair: bool
+    """Whether that form has an adapter of the run in it, beside its base."""
     stage: Stage
 
 
@@ -256,6 +260,8 @@ class PlaygroundPage:
 
     lanes: list[LaneChoice]
     groups: list[ModelGroup]
+    missing: list[str]
+    """Models that a link asks for and nobody offers right now."""
     fields: dict[str, FormField]
     sampling: list[FormField]
     problems: list[tuple[str, str]]

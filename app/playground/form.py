@@ -88,11 +88,8 @@ def again(episode: Episode) -> Draft:
         TURNS: str(episode.max_turns),
         DIALECT: episode.dialect,
         PROJECT: episode.project.slug,
-        ENV: episode.env_id,
+        **environment(episode.env_id),
     }
-    if episode.env_id not in ENVIRONMENTS:
-        height, _, width = episode.env_id.removeprefix("maze_2d/").partition("x")
-        values |= {ENV: CUSTOM, HEIGHT: height, WIDTH: width}
     for lane in episode.lanes:
         is_person = lane.endpoint is None
         values[LANES[lane.number - 1]] = PERSON if is_person else f"{lane.endpoint} {lane.model}"
@@ -101,6 +98,14 @@ def again(episode: Episode) -> Draft:
         value = sampling.seed if each.name == SAMPLING_SEED else getattr(sampling, each.name)
         values[each.name] = "" if value is None else f"{value:g}"
     return Draft(values)
+
+
+def environment(env_id: str) -> dict[str, str]:
+    """The fields that choose an environment, such as `maze_2d/easy` or `maze_2d/15x21`."""
+    if env_id in ENVIRONMENTS:
+        return {ENV: env_id}
+    height, _, width = env_id.removeprefix("maze_2d/").partition("x")
+    return {ENV: CUSTOM, HEIGHT: height, WIDTH: width}
 
 
 def read(draft: Draft) -> tuple[EpisodeSpec | None, dict[str, str]]:

@@ -1,6 +1,7 @@
 """Pages of the playground: episodes made, played a turn a request, looked through, exported."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import Depends, Query, Request
@@ -19,7 +20,7 @@ from app.episodes.service import EpisodeSpec
 from app.episodes.turns import TurnRequest, take_turns
 from app.errors import Conflict, Invalid, NotFound
 from app.models import Episode
-from app.playground import form, views
+from app.playground import form, links, views
 from app.playground.contexts import EpisodePage
 from app.playground.form import Draft
 from app.playground.moving_picture import moving_picture
@@ -59,15 +60,18 @@ async def show_playground(
     project: str = "",
     cursor: Cursor = None,
     origin: Annotated[str, Query(alias="from", max_length=64)] = "",
+    model: Annotated[list[str] | None, Query(max_length=service.MAX_LANES)] = None,
 ) -> HTMLResponse:
-    """The form of a new episode, filled as the episode `from` was, and the newest episodes."""
-    draft = Draft()
+    """The form of a new episode, filled as `from` was or as a link asks, and the newest ones."""
+    draft = links.maze_of(request.query_params)
     if origin:
         async with store.read() as session:
             episode = await service.get(session, origin)
         viewer.principal.require(Permission.READ, episode.project_id, what=f"episode {origin}")
         draft = form.again(episode)
-    return await _playground(request, store, viewer, draft, project=project, cursor=cursor)
+    return await _playground(
+        request, store, viewer, draft, wanted=model or (), project=project, cursor=cursor
+    )
 
 
 @router.post("/playground")
@@ -231,10 +235,12 @@ async def _playground(
     viewer: Viewer,
     draft: Draft,
     *,
+    wanted: Sequence[str] = (),
     project: str = "",
     cursor: str | None = None,
     problems: dict[str, str] | None = None,
 ) -> HTMLResponse:
+    """`wanted` are models that a link asks for."""
     async with store.read() as session:
         found = await service.list_page(
             session,
@@ -243,6 +249,7 @@ async def _playground(
             cursor=cursor,
         )
         groups = await model_groups(session)
+    draft, missing = links.chosen(draft, wanted, groups)
     writable = [
         (each.slug, each.name)
         for each in viewer.projects
@@ -257,6 +264,7 @@ async def _playground(
             "/playground", {"project": project}, cursor=cursor, next_cursor=found.next_cursor
         ),
         can_write=viewer.may(Permission.WRITE),
+        missing=missing,
         problems=problems,
     )
     return page(request, "playground/list.html", context, status=422 if problems else 200)

@@ -23,6 +23,7 @@ from app.playground.contexts import (
     RolloutPage,
 )
 from app.playground.form import Draft
+from app.playground.links import play_url
 from app.playground.plain_text import plain_text
 from app.playground.stage import Viewing, picture_url, stage
 from app.playground.trail import moves_left
@@ -70,8 +71,13 @@ def episode_page(
     )
 
 
-def rollout_page(run: Run, found: FoundRollout, *, turn: int | None) -> RolloutPage:
-    """Read-only; what was sent is not kept, but can be read off what is shown."""
+def rollout_page(
+    run: Run, found: FoundRollout, *, turn: int | None, models: Sequence[str] | None = None
+) -> RolloutPage:
+    """Read-only; what was sent is not kept, but can be read off what is shown.
+
+    `models` are those to play its maze with; None: the viewer may play nowhere.
+    """
     evaluation, recorded = found.evaluation, found.loaded.recorded
     assert recorded is not None
     task, count = found.loaded.task, len(evaluation.items)
@@ -99,6 +105,8 @@ def rollout_page(run: Run, found: FoundRollout, *, turn: int | None) -> RolloutP
         problem=recorded.problem,
         previous_url=url(found.number - 1),
         next_url=url(found.number + 1),
+        play_url="" if models is None else play_url(task, models=models),
+        is_pair=bool(models),
         stage=stage(found.loaded, viewing),
     )
 
@@ -170,16 +178,18 @@ def playground_page(
     lines: list[EpisodeLine],
     pager: Pager,
     can_write: bool,
+    missing: Sequence[str] = (),
     problems: Mapping[str, str] | None = None,
 ) -> PlaygroundPage:
-    """`projects` are (slug, name) of those that an episode may go into."""
+    """`projects` are (slug, name) of those that an episode may go into; `missing`: see context."""
     wrong = problems or {}
+    is_lane_chosen = any(name in draft.values for name in form.LANES)
     first = groups[0].options[0].value if groups and groups[0].options else form.PERSON
     lanes = [
         LaneChoice(
             name,
             f"Lane {number}",
-            draft.values.get(name, first if number == 1 and not draft.values else form.NOBODY),
+            draft.values.get(name, first if number == 1 and not is_lane_chosen else form.NOBODY),
             wrong.get(name, ""),
         )
         for number, name in enumerate(form.LANES, start=1)
@@ -189,6 +199,7 @@ def playground_page(
     return PlaygroundPage(
         lanes=lanes,
         groups=groups,
+        missing=list(missing),
         fields=fields,
         sampling=[fields[each.name] for each in form.SAMPLING],
         problems=group_problems(wrong, [*named, *fields.values()]),

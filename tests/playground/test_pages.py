@@ -8,12 +8,16 @@ import pytest
 from PIL import Image, ImageSequence
 
 from app.db import Database
+from app.episodes.engine import Task
 from app.llm.chat import ModelError, ModelErrorKind
 from app.maze.generate import generate
 from app.maze.render import Canvas
+from app.playground.links import play_url
 from app.projects import service as projects
+from tests.evaluations.factories import add_endpoint
 from tests.fakes.models import ScriptedModel, ScriptedModels
 from tests.playground.factories import add_episode, said
+from tests.web.html import parse
 
 PARTIAL = {"HX-Request": "true", "HX-Request-Type": "partial"}
 FORM = {"lane-1": "fake walker", "lane-2": "you", "seed": "3"}
@@ -41,6 +45,35 @@ async def test_a_form_makes_an_episode_which_is_listed(
     assert "Ready for turn 1" in page
     assert "Your turn" in page
     assert url in (await client.get("/playground")).text
+
+
+async def test_a_link_opens_the_form_on_its_maze_with_its_models(
+    client: httpx.AsyncClient, models: ScriptedModels, page_database: Database
+) -> None:
+    async with page_database.write() as session:
+        await add_endpoint(session, "base", "base:mine", slug="here")
+    task = Task(env_id="maze_2d/11x21", seed=5, max_turns=9)
+    url = play_url(task, models=["here base", "here base:mine"])
+    page = parse((await client.get(url)).text)
+    chosen = [page.labelled(f"Lane {number}") for number in (1, 2, 3)]
+    assert [each.attributes["name"] for each in chosen] == ["lane-1", "lane-2", "lane-3"]
+    options = [
+        each.attributes["value"]
+        for each in page.walk()
+        if each.tag == "option" and "selected" in each.attributes
+    ]
+    assert options[:2] == ["here base", "here base:mine"]
+    assert {"custom", "tuple"} <= set(options)
+    shown = {name: page.labelled(name).attributes["value"] for name in ("Height", "Width", "Seed")}
+    assert shown == {"Height": "11", "Width": "21", "Seed": "5"}
+    assert page.labelled("Turn limit").attributes["value"] == "9"
+    assert "No endpoint offers" not in page.text
+
+
+async def test_a_link_to_a_model_that_nobody_offers_says_so(client: httpx.AsyncClient) -> None:
+    page = parse((await client.get(play_url(models=["embedded maze-base:new"]))).text)
+    assert "No endpoint offers maze-base:new right now" in page.text
+    assert page.one("link", "look again").attributes["href"].endswith("maze-base%3Anew")
 
 
 async def test_the_same_form_sent_twice_makes_one(

@@ -7,9 +7,10 @@ import pytest
 
 from app.checkpoints import service as checkpoints
 from app.db import Database
-from app.models import CheckpointKind, PromotionStatus
+from app.models import CheckpointKind, PromotionStatus, RunStatus
 from app.runs import service as runs
 from tests.adapters.conftest import evaluation
+from tests.evaluations.factories import add_endpoint
 from tests.factories import make_checkpoint, make_promotion, make_run
 from tests.queries import QueryCounter
 from tests.web.html import parse
@@ -118,6 +119,44 @@ async def test_a_promotion_says_where_it_stands(
     headers = {"HX-Request": "true", "HX-Request-Type": "partial"}
     part = await client.get(f"/promotions/{promotion.slug}", headers=headers)
     assert "<html" not in part.text
+
+
+async def test_a_promoted_adapter_is_played_once_its_endpoint_names_it(
+    client: httpx.AsyncClient, page_database: Database, made: Made
+) -> None:
+    async with page_database.write() as session:
+        run = await runs.get(session, made.run)
+        promotion = await make_promotion(session, run, 60, name="mine")
+    url = f"/promotions/{promotion.slug}"
+    page = parse((await client.get(url)).text)
+    assert "does not name it yet" in page.text
+    assert [each for each in page.all("link") if "Play it" in each.text] == []
+    assert page.by_id("promotion").attributes["hx-get"] == url
+    async with page_database.write() as session:
+        await add_endpoint(session, "maze-base", "maze-base:mine", slug="embedded")
+    page = parse((await client.get(url)).text)
+    assert "served by name" in page.text
+    assert "hx-get" not in page.by_id("promotion").attributes
+    link = page.one("link", "Play it beside its base").attributes["href"]
+    form = parse((await client.get(link)).text)
+    chosen = [
+        each for each in form.walk() if each.tag == "option" and "selected" in each.attributes
+    ]
+    assert [each.text for each in chosen][:2] == ["maze-base", "maze-base:mine"]
+
+
+async def test_a_run_that_has_ended_leads_to_its_best_adapter_until_one_is_promoted(
+    client: httpx.AsyncClient, page_database: Database, made: Made
+) -> None:
+    assert "Promote step" not in (await client.get(f"/runs/{made.run}")).text
+    async with page_database.write() as session:
+        run = await runs.get(session, made.run)
+        run.status = RunStatus.SUCCEEDED
+    page = parse((await client.get(f"/runs/{made.run}")).text)
+    link = page.one("link", "Promote step 20").attributes["href"]
+    assert link == f"/checkpoints/{made.checkpoint}/promote"
+    await client.post(link, data={"adapter_name": "mine"})
+    assert "Promote step" not in (await client.get(f"/runs/{made.run}/log")).text
 
 
 async def test_an_adapter_is_deleted_after_a_question(
