@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from app.episodes.engine import Lane, TurnRecord
 from app.episodes.loaded import LoadedEpisode, LoadedLane
 from app.episodes.states import LaneStatus, Source
+from app.episodes.words import EFFECTS, lane_icon, lane_words, turn_words
 from app.playground.contexts import LaneView, ShownTurn, Stage, TurnCell
 from app.playground.plain_text import plain_text
 from app.playground.trail import Place, keyword_of, maze_of, moves_left, places, strokes, ways_out
-from app.playground.words import EFFECTS, lane_icon, lane_words, turn_words
 from app.web.svg import maze_picture
 
 _WORDS_OF_WAY = 12

@@ -7,6 +7,7 @@ from app.episodes.engine import TurnRecord
 from app.episodes.loaded import LoadedEpisode
 from app.episodes.rollouts import FoundRollout
 from app.episodes.states import EpisodeOrigin
+from app.episodes.words import environment_words, lane_icon, lane_words
 from app.maze.eval_sets import EVAL_SETS
 from app.models import Episode, EpisodeLane, Run
 from app.playground import form
@@ -27,7 +28,6 @@ from app.playground.links import play_url
 from app.playground.plain_text import plain_text
 from app.playground.stage import Viewing, picture_url, stage
 from app.playground.trail import moves_left
-from app.playground.words import environment_words, lane_icon, lane_words
 from app.runs.views import rollout_url
 from app.web.deps import Viewer
 from app.web.forms import FormField, group_problems

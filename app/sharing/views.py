@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from app.episodes import service as episodes
+from app.episodes.words import environment_words
 from app.metrics.charts import ChartSpec
 from app.metrics.service import SeriesView
 from app.models import (
@@ -17,7 +18,6 @@ from app.models import (
 )
 from app.playground import views as playground
 from app.playground.stage import Viewing, stage
-from app.playground.words import environment_words
 from app.runs import views as run_views
 from app.runs.states import ENDED
 from app.sharing.contexts import (
