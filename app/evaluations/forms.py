@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from starlette.datastructures import FormData
 
+from app.endpoints.offered import ModelGroup
 from app.episodes.words import environment_words
 from app.errors import Problem
 from app.evaluations import service
@@ -21,7 +22,6 @@ from app.evaluations.service import ModelRef, Request
 from app.evaluations.sets import MAX_TURNS, NewSet
 from app.maze.eval_sets import EASY_SOLVABLE_15, EvalSet
 from app.maze.parse import Dialect
-from app.playground.contexts import ModelGroup
 from app.recipes.numbers import find_number, find_whole_number
 from app.web.filters import sentence
 from app.web.forms import FormField, group_problems, typed_values

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from app.endpoints.offered import ModelGroup
 from app.playground.plain_text import PlainText
 from app.playground.trail import Stroke
 from app.web.forms import FormField, control_id
@@ -222,22 +223,6 @@ class EpisodeLine:
     owner: str
     project: str
     created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ModelOption:
-    """A model to choose for a lane. `value` names endpoint and model."""
-
-    value: str
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
-class ModelGroup:
-    """The models of an endpoint."""
-
-    title: str
-    options: list[ModelOption]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
+from app.endpoints.offered import ModelGroup
 from app.episodes.engine import Task
 from app.playground import form
-from app.playground.contexts import ModelGroup
 from app.playground.form import Draft
 
 MODEL = "model"

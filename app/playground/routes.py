@@ -11,6 +11,7 @@ from app.access.limits import RequestLimit
 from app.access.permissions import Permission
 from app.clock import utcnow
 from app.db import Database
+from app.endpoints.offered import model_groups
 from app.episodes import service
 from app.episodes.conversations import picture_of, request_of
 from app.episodes.endpoint_models import EndpointModels
@@ -24,7 +25,6 @@ from app.playground import form, links, views
 from app.playground.contexts import EpisodePage
 from app.playground.form import Draft
 from app.playground.moving_picture import moving_picture
-from app.playground.offered import model_groups
 from app.projects import service as projects
 from app.routing import Router
 from app.web.deps import Config, EpisodeReader, EpisodeWriter, Reader, Store, Viewer, Writer

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import urlencode
 
+from app.endpoints.offered import ModelGroup
 from app.episodes.engine import TurnRecord
 from app.episodes.loaded import LoadedEpisode
 from app.episodes.rollouts import FoundRollout
@@ -19,7 +20,6 @@ from app.playground.contexts import (
     LaneLine,
     MessagesPage,
     MessageView,
-    ModelGroup,
     PlaygroundPage,
     RolloutPage,
 )
