@@ -8,7 +8,6 @@ from fastapi import Depends, Query
 from app.access.limits import RequestLimit
 from app.api.deps import (
     DEFAULT_LIMIT,
-    Config,
     EpisodeReader,
     EpisodeWriter,
     IdCursor,
@@ -26,7 +25,7 @@ from app.clock import utcnow
 from app.db import Database
 from app.episodes import service
 from app.episodes.conversations import all_messages, request_of
-from app.episodes.endpoint_models import EndpointModels
+from app.episodes.deps import Models
 from app.episodes.schemas import (
     EpisodeAnswer,
     EpisodeBody,
@@ -37,7 +36,6 @@ from app.episodes.schemas import (
     TurnAnswer,
     TurnBody,
 )
-from app.episodes.seats import ModelSource
 from app.episodes.states import EpisodeOrigin
 from app.episodes.turns import TurnRequest, take_turns
 from app.models import Episode
@@ -48,13 +46,6 @@ router = Router(tags=["episodes"], route_class=JsonRoute)
 TURNS_A_MINUTE = 300
 """Of one caller: four lanes a request, so this paces nobody who looks at what is played."""
 _turns = [Depends(RequestLimit("turns", TURNS_A_MINUTE))]
-
-
-def get_models(store: Store, settings: Config) -> ModelSource:
-    return EndpointModels(store, settings)
-
-
-Models = Annotated[ModelSource, Depends(get_models)]
 
 
 @router.post("/episodes", status_code=201)

@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from app.access.permissions import Permission
 from app.db import Database
 from app.endpoints.offered import model_groups
-from app.episodes.api import Models
+from app.episodes.deps import Models
 from app.episodes.seats import ModelSource
 from app.errors import Conflict, Invalid, NotFound, Problem
 from app.evaluations import forms, service, sets, views

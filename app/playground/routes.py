@@ -14,7 +14,7 @@ from app.db import Database
 from app.endpoints.offered import model_groups
 from app.episodes import service
 from app.episodes.conversations import picture_of, request_of
-from app.episodes.endpoint_models import EndpointModels
+from app.episodes.deps import Models
 from app.episodes.schemas import EpisodeAnswer
 from app.episodes.seats import ModelSource
 from app.episodes.service import EpisodeSpec
@@ -27,7 +27,7 @@ from app.playground.form import Draft
 from app.playground.moving_picture import moving_picture
 from app.projects import service as projects
 from app.routing import Router
-from app.web.deps import Config, EpisodeReader, EpisodeWriter, Reader, Store, Viewer, Writer
+from app.web.deps import EpisodeReader, EpisodeWriter, Reader, Store, Viewer, Writer
 from app.web.filters import sentence
 from app.web.flash import flash
 from app.web.forms import typed_values
@@ -43,13 +43,6 @@ TURNS_A_MINUTE = 1_200
 _turns = [Depends(RequestLimit("turns", TURNS_A_MINUTE))]
 Turn = Annotated[int | None, Query(ge=0, le=service.MAX_TURNS)]
 _YEAR = "private, max-age=31536000, immutable"
-
-
-def get_models(store: Store, settings: Config) -> ModelSource:
-    return EndpointModels(store, settings)
-
-
-Models = Annotated[ModelSource, Depends(get_models)]
 
 
 @router.get("/playground")

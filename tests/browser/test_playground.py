@@ -12,8 +12,8 @@ import pytest_asyncio
 from fastapi import FastAPI
 from playwright.async_api import Browser, Page, expect
 
+from app.episodes.deps import get_models
 from app.llm.chat import Completion, ModelError, ModelErrorKind, OnText, Sampling
-from app.playground.routes import get_models
 from tests.browser.conftest import Site, Watch, opened, serving
 from tests.browser.test_pages import DESK, check
 from tests.conftest import sqlite_copy

@@ -7,7 +7,7 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.episodes.api import get_models
+from app.episodes.deps import get_models
 from app.episodes.seats import Seat
 from app.llm.limits import ChatLimits
 from app.llm.openai import OpenAIChat
