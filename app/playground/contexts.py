@@ -96,6 +96,8 @@ class Stage:
 
     url: str
     """Address of the page; `?turn=` chooses the turn."""
+    stream_url: str
+    """What models say while they say it; empty where nobody plays on."""
     board: MazePicture
     lanes: list[LaneView]
     turn: int

@@ -25,6 +25,8 @@ from app.playground import form, links, views
 from app.playground.contexts import EpisodePage
 from app.playground.form import Draft
 from app.playground.moving_picture import moving_picture
+from app.playground.stream_routes import Texts
+from app.playground.under_way import UnderWay
 from app.projects import service as projects
 from app.routing import Router
 from app.web.deps import EpisodeReader, EpisodeWriter, Reader, Store, Viewer, Writer
@@ -110,13 +112,14 @@ async def take_turn(
     htmx: HtmxRequest,
     viewer: EpisodeWriter,
     models: Models,
+    texts: Texts,
 ) -> Response:
     """One turn: of the models that are behind, of one lane, or a person's; or the end of all."""
     async with request.form() as sent:
         values = typed_values(sent)
     notice = ""
     try:
-        await _act(store, models, slug, values, viewer)
+        await _act(store, models, texts, slug, values, viewer)
     except (Conflict, Invalid) as error:
         notice = sentence(error.message)
     if not htmx.is_fragment and not notice:
@@ -190,7 +193,12 @@ async def export_episode(slug: str, kind: str, store: Store, _viewer: EpisodeRea
 
 
 async def _act(
-    store: Database, models: ModelSource, slug: str, values: dict[str, str], viewer: Viewer
+    store: Database,
+    models: ModelSource,
+    texts: UnderWay,
+    slug: str,
+    values: dict[str, str],
+    viewer: Viewer,
 ) -> None:
     """Raises `Conflict` and `Invalid` where it was not done."""
     actor, lane = viewer.principal.actor, form.find_number_of(values, "lane")
@@ -201,7 +209,8 @@ async def _act(
     turn = form.find_number_of(values, "turn")
     action = values.get("move", "") if values.get("do") == "move" else None
     asked = TurnRequest(lane=lane, turn=turn, action=action)
-    await take_turns(store, models, slug, asked, actor=actor)
+    with texts.asking(slug) as on_text:
+        await take_turns(store, models, slug, asked, actor=actor, on_text=on_text)
 
 
 async def _page(

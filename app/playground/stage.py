@@ -32,6 +32,8 @@ class Viewing:
     can_play: bool
     has_messages: bool = True
     has_places: bool = True
+    is_streamed: bool = False
+    """Whether the page follows answers that are under way."""
     notice: str = ""
 
 
@@ -51,6 +53,7 @@ def stage(episode: LoadedEpisode, viewing: Viewing) -> Stage:
     news = [_news(lane, player, turn) for lane, player in zip(lanes, players, strict=True)]
     return Stage(
         url=viewing.url,
+        stream_url=f"{viewing.url}/stream" if viewing.is_streamed else "",
         board=maze_picture(task.env_id, task.seed),
         lanes=lanes,
         turn=turn,

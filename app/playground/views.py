@@ -50,8 +50,9 @@ def episode_page(
 ) -> EpisodePage:
     """`can_write`: whether the viewer may go on with it, branch and share it."""
     url = f"{HOME}/{episode.slug}"
-    can_play = can_write and episode.origin is EpisodeOrigin.PLAYGROUND
-    viewing = Viewing(url=url, turn=turn, can_play=can_play, notice=notice)
+    is_streamed = episode.origin is EpisodeOrigin.PLAYGROUND
+    can_play = can_write and is_streamed
+    viewing = Viewing(url=url, turn=turn, can_play=can_play, is_streamed=is_streamed, notice=notice)
     parent = episode.parent
     return EpisodePage(
         slug=episode.slug,

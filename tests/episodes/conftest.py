@@ -23,8 +23,9 @@ QUICK = ChatLimits(connect_seconds=1, idle_seconds=0.4, total_seconds=1.2)
 class FakeModels:
     """A `ModelSource` whose endpoint is a fake server."""
 
-    def __init__(self, fake: FakeOpenAI) -> None:
+    def __init__(self, fake: FakeOpenAI, limits: ChatLimits = QUICK) -> None:
         self._fake = fake
+        self._limits = limits
 
     async def seat(self, _session: AsyncSession, endpoint: str, model: str) -> Seat:
         return Seat(
@@ -40,9 +41,9 @@ class FakeModels:
             Rules("127.0.0.1"),
             base_url=self._fake.base_url,
             headers={"Authorization": f"Bearer {KEY}"},
-            limits=QUICK.outgoing(),
+            limits=self._limits.outgoing(),
         )
-        async with OpenAIChat(http, seat.model, limits=QUICK) as model:
+        async with OpenAIChat(http, seat.model, limits=self._limits) as model:
             yield model
 
 
