@@ -8,7 +8,7 @@ from app.adapters import service as adapters
 from app.db import Database
 from app.models import Run
 from tests.episodes.factories import add_rollouts, solution, wall
-from tests.factories import make_external_run, make_promotion
+from tests.factories import make_external_run, make_promotion, make_run
 from tests.web.html import parse
 
 PARTIAL = {"HX-Request": "true", "HX-Request-Type": "partial"}
@@ -54,7 +54,9 @@ async def test_it_is_said_where_run_and_maze_differ(
 async def test_its_maze_is_played_with_the_adapter_that_was_promoted(
     client: httpx.AsyncClient, database: Database
 ) -> None:
-    run = await played(database)
+    async with database.write() as session:
+        run = await make_run(session)
+        await add_rollouts(session, run, solution(), [wall()] * 15)
     url = f"/runs/{run.slug}/attempts/1/evaluations/7/2"
     alone = parse((await client.get(url)).text).one("link", "Play this maze")
     query = parse_qs(urlsplit(alone.attributes["href"]).query)
