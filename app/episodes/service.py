@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 MAX_LANES = 4
-MAX_TURNS = 100
+MAX_TURNS = 200
 MAX_SEED = 2**63 - 1
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from starlette.datastructures import FormData
 
 from app.endpoints.offered import ModelGroup
+from app.episodes.service import MAX_TURNS
 from app.episodes.words import environment_words
 from app.errors import Problem
 from app.evaluations import service
@@ -19,7 +20,7 @@ from app.evaluations.contexts import (
 )
 from app.evaluations.seeds import parse_seeds, seeds_text
 from app.evaluations.service import ModelRef, Request
-from app.evaluations.sets import MAX_TURNS, NewSet
+from app.evaluations.sets import NewSet
 from app.maze.eval_sets import EASY_SOLVABLE_15, EvalSet
 from app.maze.parse import Dialect
 from app.recipes.numbers import find_number, find_whole_number

@@ -162,7 +162,7 @@ async def test_making_one_twice_by_key_makes_one(
         ({"env_id": "maze_2d/medium"}, "env_id"),
         ({"seed": -1}, "seed"),
         ({"seed": 2**63}, "seed"),
-        ({"max_turns": 101}, "max_turns"),
+        ({"max_turns": 201}, "max_turns"),
         ({"lanes": []}, "lanes"),
         ({"lanes": [{}] * 5}, "lanes"),
         ({"lanes": [{"endpoint": "end-1"}]}, "lanes.0"),
