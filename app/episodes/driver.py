@@ -8,7 +8,8 @@ from typing import TypeVar
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 from tenacity.wait import wait_base, wait_exponential_jitter
 
-from app.episodes.engine import Lane, LaneStatus, TurnRecord
+from app.episodes.engine import Lane, TurnRecord
+from app.episodes.states import LaneStatus
 from app.llm.chat import ChatModel, Completion, ModelError, ModelErrorKind, OnText, Sampling
 
 TURN_SECONDS = 120.0

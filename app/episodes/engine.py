@@ -14,9 +14,8 @@ conversation is SkyRL's (`app.maze.episode`); a lane is rebuilt from its task an
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from app.episodes.outcomes import Effect, Outcome, classify, effect_of
-from app.episodes.states import LaneStatus as LaneStatus
-from app.episodes.states import Source as Source
+from app.episodes.outcomes import classify, effect_of
+from app.episodes.states import Effect, LaneStatus, Outcome, Source
 from app.llm.chat import Completion, ModelError, ModelErrorKind
 from app.maze.episode import Episode, Message
 from app.maze.generate import Cell, Maze

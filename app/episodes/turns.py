@@ -22,11 +22,11 @@ from app.clock import utcnow
 from app.db import Database
 from app.episodes import repository
 from app.episodes.driver import TURN_SECONDS, Stopped, play_turn, unless
-from app.episodes.engine import Answer, Lane, Source, Task, persons_move
+from app.episodes.engine import Answer, Lane, Task, persons_move
 from app.episodes.loaded import is_claimed, lane_of, seat_of, task_of
 from app.episodes.seats import ModelSource, sampling_of
 from app.episodes.service import lane_values, turn_row
-from app.episodes.states import LaneStatus
+from app.episodes.states import LaneStatus, Source
 from app.errors import Conflict, Invalid, NotFound, Problem, SkydeckError
 from app.ids import new_id
 from app.llm.chat import ModelError, ModelErrorKind, Sampling
