@@ -90,11 +90,11 @@ async def list_episodes(
 async def get_episode(
     episode_id: str,
     _caller: EpisodeReader,
-    session: Reading,
+    store: Store,
     messages: Annotated[bool, Query(description="With what each turn was asked")] = False,
 ) -> EpisodeAnswer:
     """An episode with all its turns."""
-    return await _answer(await service.get(session, episode_id), has_messages=messages)
+    return await _fresh(store, episode_id, has_messages=messages)
 
 
 @router.delete("/episodes/{episode_id}", status_code=204)
@@ -106,10 +106,11 @@ async def delete_episode(episode_id: str, caller: EpisodeWriter, session: Writin
 
 @router.get("/episodes/{episode_id}/lanes/{lane}/turns/{turn}")
 async def get_turn(
-    episode_id: str, lane: int, turn: int, _caller: EpisodeReader, session: Reading
+    episode_id: str, lane: int, turn: int, _caller: EpisodeReader, store: Store
 ) -> RequestAnswer:
     """One turn with exactly what the model was sent, pictures included."""
-    episode = await service.get(session, episode_id)
+    async with store.read() as session:
+        episode = await service.get(session, episode_id)
     row, played, messages = await request_of(episode, lane=lane, turn=turn)
     return RequestAnswer(
         lane=lane,
@@ -146,11 +147,12 @@ async def retry_turn(
 
 @router.post("/episodes/{episode_id}/stop")
 async def stop_episode(
-    episode_id: str, caller: EpisodeWriter, session: Writing, body: LaneOnlyBody
+    episode_id: str, caller: EpisodeWriter, store: Store, body: LaneOnlyBody
 ) -> EpisodeAnswer:
     """Ends the lanes that are not over; an answer that is under way is dropped."""
-    await service.stop(session, episode_id, actor=caller.actor, lane=body.lane)
-    return await _answer(await service.get(session, episode_id))
+    async with store.write() as session:
+        await service.stop(session, episode_id, actor=caller.actor, lane=body.lane)
+    return await _fresh(store, episode_id)
 
 
 @router.post("/episodes/{episode_id}/fork", status_code=201)
@@ -170,10 +172,10 @@ async def fork_episode(
         return await once.create(session, caller, make, answer=EpisodeAnswer)
 
 
-async def _fresh(store: Database, slug: str) -> EpisodeAnswer:
+async def _fresh(store: Database, slug: str, *, has_messages: bool = False) -> EpisodeAnswer:
     async with store.read() as session:
         episode = await service.get(session, slug)
-    return await _answer(episode)
+    return await _answer(episode, has_messages=has_messages)
 
 
 async def _answer(episode: Episode, *, has_messages: bool = False) -> EpisodeAnswer:

@@ -79,4 +79,5 @@ async def _find(
 ) -> tuple[Run, FoundRollout]:
     async with store.read() as session:
         run = await runs.get(session, slug)
-        return run, await rollouts.get_rollout(session, run, step, number, attempt=attempt)
+        kept = await rollouts.get_rollout(session, run, step, number, attempt=attempt)
+    return run, await rollouts.rebuild(kept)
