@@ -21,7 +21,7 @@ from app.audit.service import Target
 from app.clock import utcnow
 from app.db import Database
 from app.episodes import repository
-from app.episodes.driver import TURN_SECONDS, Stopped, play_turn, unless
+from app.episodes.asking import TURN_SECONDS, Stopped, play_turn, unless
 from app.episodes.engine import Answer, Lane, Task, persons_move
 from app.episodes.loaded import is_claimed, lane_of, seat_of, task_of
 from app.episodes.seats import ModelSource, sampling_of
