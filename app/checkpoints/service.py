@@ -35,7 +35,6 @@ __all__ = [
     "find_best_exportable",
     "get",
     "is_exportable",
-    "list_of_run",
     "list_page",
     "list_with_best",
     "note_folder",
@@ -134,12 +133,6 @@ async def get(session: AsyncSession, slug: str) -> Checkpoint:
     if row is None:
         raise NotFound(f"there is no checkpoint {slug}")
     return row
-
-
-async def list_of_run(session: AsyncSession, run: Run) -> tuple[list[Shown], Best]:
-    """All checkpoints of a run, the highest step first, and the steps that did best."""
-    rows = await repository.list_of_run(session, run.id, limit=MAX_CHECKPOINTS)
-    return await _shown(session, run, rows, rows)
 
 
 async def list_page(

@@ -54,10 +54,10 @@ async def list_before(
     return (await session.scalars(query)).all()
 
 
-async def list_branches(session: AsyncSession, episode_id: UUID) -> Sequence[Episode]:
-    """Those that were branched from it, oldest first, without lanes."""
-    query = select(Episode).where(Episode.parent_id == episode_id).order_by(Episode.id)
-    return (await session.scalars(query)).all()
+async def list_branches(session: AsyncSession, episode_id: UUID, *, limit: int) -> list[Episode]:
+    """The newest of those that were branched from it, oldest first, without lanes."""
+    query = select(Episode).where(Episode.parent_id == episode_id).order_by(Episode.id.desc())
+    return list(reversed((await session.scalars(query.limit(limit))).all()))
 
 
 async def claim(

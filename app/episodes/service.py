@@ -47,6 +47,7 @@ __all__ = [
 MAX_LANES = 4
 MAX_TURNS = 200
 MAX_SEED = 2**63 - 1
+MAX_BRANCHES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +150,8 @@ async def list_page(
 
 
 async def list_branches(session: AsyncSession, episode: Episode) -> Sequence[Episode]:
-    """Those that were branched from it, oldest first, without lanes."""
-    return await repository.list_branches(session, episode.id)
+    """The newest `MAX_BRANCHES` that were branched from it, oldest first, without lanes."""
+    return await repository.list_branches(session, episode.id, limit=MAX_BRANCHES)
 
 
 async def fork(

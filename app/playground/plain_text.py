@@ -35,10 +35,6 @@ class PlainText:
     pieces: list[Piece]
     omitted_count: int = 0
 
-    @property
-    def has_marks(self) -> bool:
-        return any(piece.is_mark for piece in self.pieces)
-
 
 def plain_text(
     text: str, *, most: int = MOST_CHARACTERS, most_marks: int = MOST_MARKS
