@@ -75,8 +75,7 @@ class Shop:
 
     async def saved(self, slug: str) -> Sequence[Shown]:
         async with self.database.read() as session:
-            shown, _ = await checkpoints.list_of_run(session, await runs.get(session, slug))
-            return shown
+            return (await checkpoints.list_page(session, await runs.get(session, slug))).items
 
     async def export_of(self, slug: str, step: int) -> str:
         """The slug of the adapter that was saved at a step."""

@@ -183,7 +183,7 @@ async def test_each_has_the_rates_of_its_own_attempt_and_the_best_two_may_differ
     exportable = [place for place, each in found.items() if each.is_best_exportable]
     assert exportable == [(ADAPTER, 4)]
     async with shop.database.read() as session:
-        _, best = await checkpoints.list_of_run(session, await runs.get(session, slug))
+        _, best = await checkpoints.list_with_best(session, await runs.get(session, slug))
     assert (best.evaluated, best.value, best.measure) == (8, 1.0, "solve rate")
 
 
@@ -306,8 +306,8 @@ def test_a_step_is_told_by_the_last_name_alone(path: str, step: int | None) -> N
 
 async def shown(bench: Bench, slug: str) -> list[Shown]:
     async with bench.database.read() as session:
-        found, _ = await checkpoints.list_of_run(session, await runs.get(session, slug))
-    return sorted(found, key=lambda each: each.row.kind, reverse=True)
+        found = await checkpoints.list_page(session, await runs.get(session, slug))
+    return sorted(found.items, key=lambda each: each.row.kind, reverse=True)
 
 
 async def watches(shop: Shop) -> list[Any]:

@@ -89,8 +89,8 @@ async def test_what_cannot_be_promoted_is_said_on_the_form(
 ) -> None:
     async with page_database.read() as session:
         run = await runs.get(session, made.run)
-        shown, _ = await checkpoints.list_of_run(session, run)
-    state = next(each.row.slug for each in shown if each.row.kind is CheckpointKind.STATE)
+        shown = await checkpoints.list_page(session, run)
+    state = next(each.row.slug for each in shown.items if each.row.kind is CheckpointKind.STATE)
     answer = await client.post(f"/checkpoints/{state}/promote", data={"adapter_name": "x"})
     assert answer.status_code == 422
     assert "whole training state" in answer.text
