@@ -13,7 +13,7 @@ from app.checkpoints import service as checkpoints
 from app.db import Database
 from app.endpoints import service as endpoints
 from app.errors import Conflict, Invalid
-from app.models import AdapterStatus, PromotionStatus
+from app.models import AdapterStatus
 from app.projects import service as projects
 from app.routing import Router
 from app.runs import service as runs
@@ -82,7 +82,7 @@ async def show_adapter(
     can_delete = (
         viewer.may(Permission.WRITE, adapter.project_id)
         and adapter.status is not AdapterStatus.DELETED
-        and promotion.status in (PromotionStatus.SUCCEEDED, PromotionStatus.FAILED)
+        and promotion.status not in service.OPEN
     )
     context = AdapterPage(views.adapter_row(promotion), can_delete)
     return page(request, "adapters/show.html", context)

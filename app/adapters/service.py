@@ -32,6 +32,7 @@ from app.models import (
 from app.paging import Page, decode_id_cursor, page_of
 
 __all__ = [
+    "OPEN",
     "NameInUse",
     "default_name",
     "delete",
@@ -43,7 +44,7 @@ __all__ = [
     "promotion_of",
 ]
 
-_OPEN = (PromotionStatus.QUEUED, PromotionStatus.RUNNING)
+OPEN = (PromotionStatus.QUEUED, PromotionStatus.RUNNING)
 
 
 class NameInUse(Conflict):
@@ -166,7 +167,7 @@ async def delete(session: AsyncSession, adapter: Adapter, *, actor: Actor) -> Ad
     if adapter.status is AdapterStatus.DELETED:
         return adapter
     promotion = await repository.promotion_of(session, adapter.id)
-    if promotion.status in _OPEN:
+    if promotion.status in OPEN:
         raise Conflict(f"adapter {adapter.name} is being promoted: wait until that has ended")
     now = utcnow()
     adapter.status, adapter.deleted_at = AdapterStatus.DELETED, now

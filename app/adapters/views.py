@@ -8,7 +8,7 @@ from app.adapters.contexts import (
     PromotionPage,
 )
 from app.adapters.schemas import fraction_of
-from app.adapters.service import default_name
+from app.adapters.service import OPEN, default_name
 from app.metrics.service import EvaluationCount
 from app.models import AdapterStatus, Checkpoint, Promotion, PromotionStatus
 from app.playground.links import play_url
@@ -17,7 +17,6 @@ from app.web.run_table import rate_figure, version_words
 from app.web.templating import words
 
 NAME = "adapter_name"
-_OPEN = (PromotionStatus.QUEUED, PromotionStatus.RUNNING)
 
 
 def adapter_row(promotion: Promotion, *, project_name: str = "") -> AdapterRow:
@@ -93,7 +92,7 @@ def promotion_page(promotion: Promotion, *, can_write: bool, is_listed: bool) ->
         row=adapter_row(promotion),
         status=promotion.status,
         words=_status_words(promotion, is_awaited=is_awaited),
-        is_live=promotion.status in _OPEN or is_awaited,
+        is_live=promotion.status in OPEN or is_awaited,
         is_listed=is_listed,
         copied_bytes=promotion.copied_bytes,
         total_bytes=promotion.total_bytes,
