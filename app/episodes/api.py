@@ -124,34 +124,44 @@ async def get_turn(
 
 @router.post("/episodes/{episode_id}/turns", dependencies=_turns)
 async def take_turn(
-    episode_id: str, caller: EpisodeWriter, store: Store, models: Models, body: TurnBody
+    episode_id: str,
+    caller: EpisodeWriter,
+    store: Store,
+    models: Models,
+    body: TurnBody | None = None,
 ) -> EpisodeAnswer:
     """Asks the models for their next turn, or takes a person's.
 
     What an endpoint does wrong is said in the lane's `failure`; nothing is lost, and asking again
     tries again. 409 where no turn can be taken now.
     """
-    await take_turns(store, models, episode_id, body.request(), actor=caller.actor)
+    request = (body or TurnBody()).request()
+    await take_turns(store, models, episode_id, request, actor=caller.actor)
     return await _fresh(store, episode_id)
 
 
 @router.post("/episodes/{episode_id}/retry", dependencies=_turns)
 async def retry_turn(
-    episode_id: str, caller: EpisodeWriter, store: Store, models: Models, body: LaneOnlyBody
+    episode_id: str,
+    caller: EpisodeWriter,
+    store: Store,
+    models: Models,
+    body: LaneOnlyBody | None = None,
 ) -> EpisodeAnswer:
     """Asks again where an endpoint gave no answer."""
-    request = TurnRequest(lane=body.lane, is_retry=True)
+    request = TurnRequest(lane=body.lane if body else None, is_retry=True)
     await take_turns(store, models, episode_id, request, actor=caller.actor)
     return await _fresh(store, episode_id)
 
 
 @router.post("/episodes/{episode_id}/stop")
 async def stop_episode(
-    episode_id: str, caller: EpisodeWriter, store: Store, body: LaneOnlyBody
+    episode_id: str, caller: EpisodeWriter, store: Store, body: LaneOnlyBody | None = None
 ) -> EpisodeAnswer:
     """Ends the lanes that are not over; an answer that is under way is dropped."""
     async with store.write() as session:
-        await service.stop(session, episode_id, actor=caller.actor, lane=body.lane)
+        lane = body.lane if body else None
+        await service.stop(session, episode_id, actor=caller.actor, lane=lane)
     return await _fresh(store, episode_id)
 
 
