@@ -21,6 +21,8 @@ class AdapterRow:
     """What serves it."""
     play_url: str
     """The playground's form with it beside its base; empty where it is not served."""
+    evaluate_url: str
+    """The form of an evaluation of both; empty where it is not served."""
     run_slug: str
     run_name: str
     project_name: str
@@ -56,6 +58,7 @@ class AdapterPage:
     """One adapter."""
 
     row: AdapterRow
+    can_evaluate: bool
     can_delete: bool
 
 
@@ -100,6 +103,7 @@ class PromotionPage:
     fraction: float
     failure: PromotionFailure | None
     can_retry: bool
+    can_evaluate: bool
     again_url: str
     """Where it is asked for again."""
     asked_by: str

@@ -79,12 +79,14 @@ async def show_adapter(
     async with store.read() as session:
         adapter = await service.get(session, slug)
         promotion = await service.promotion_of(session, adapter)
+    can_write = viewer.may(Permission.WRITE, adapter.project_id)
     can_delete = (
-        viewer.may(Permission.WRITE, adapter.project_id)
+        can_write
         and adapter.status is not AdapterStatus.DELETED
         and promotion.status not in service.OPEN
     )
-    context = AdapterPage(views.adapter_row(promotion), can_delete)
+    row = views.adapter_row(promotion)
+    context = AdapterPage(row, can_write and bool(row.evaluate_url), can_delete)
     return page(request, "adapters/show.html", context)
 
 

@@ -1,5 +1,8 @@
 """Builds what the pages about adapters show, from rows that services return."""
 
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
 from app.adapters import destinations
 from app.adapters.contexts import (
     AdapterRow,
@@ -23,13 +26,15 @@ def adapter_row(promotion: Promotion, *, project_name: str = "") -> AdapterRow:
     row = promotion.adapter
     place = destinations.of(row.destination)
     measured, is_ready = row.evaluation, row.status is AdapterStatus.READY
+    pair = place.beside_base(row.name)
     return AdapterRow(
         slug=row.slug,
         name=row.name,
         status=row.status,
         model=place.model_id(row.name),
         place=place.title,
-        play_url=play_url(models=place.beside_base(row.name)) if is_ready else "",
+        play_url=play_url(models=pair) if is_ready else "",
+        evaluate_url=new_evaluation_url(pair) if is_ready else "",
         run_slug=row.run.slug,
         run_name=row.run.name,
         project_name=project_name,
@@ -100,12 +105,18 @@ def promotion_page(promotion: Promotion, *, can_write: bool, is_listed: bool) ->
         failure=PromotionFailure(words(failure["kind"]), failure["message"], failure["hint"])
         if failure
         else None,
+        can_evaluate=can_write and is_listed,
         can_retry=can_write and promotion.status is PromotionStatus.FAILED and not is_deleted,
         again_url=f"/checkpoints/{promotion.adapter.checkpoint.slug}/promote",
         asked_by=promotion.asked_by,
         created_at=promotion.created_at,
         ended_at=promotion.ended_at,
     )
+
+
+def new_evaluation_url(models: Sequence[str]) -> str:
+    """The form of a new evaluation of `models`, each named by endpoint and model."""
+    return f"/evaluations/new?{urlencode([('model', each) for each in models])}"
 
 
 def _status_words(promotion: Promotion, *, is_awaited: bool) -> str:

@@ -103,6 +103,8 @@ async def remove(session: AsyncSession, episode: Episode) -> None:
     await session.execute(delete(EpisodeLane).where(EpisodeLane.episode_id == episode.id))
     orphans = update(Episode).where(Episode.parent_id == episode.id)
     await session.execute(orphans.values(parent_id=None))
+    # A turn that is just being stored changes its lane first: none may come in between.
+    await session.execute(lanes.with_for_update())
     await session.execute(delete(Episode).where(Episode.id == episode.id))
 
 

@@ -15,7 +15,14 @@ from app.clock import utcnow
 from app.episodes import repository
 from app.episodes.engine import MAX_INPUT_TOKENS, Failure, Lane, Task
 from app.episodes.loaded import LoadedEpisode, LoadedLane, lane_of, load, seat_of, task_of
-from app.episodes.seats import PERSON, ModelSource, Seat, sampling_of, stored_sampling
+from app.episodes.seats import (
+    PERSON,
+    ModelSource,
+    Seat,
+    require_sizes,
+    sampling_of,
+    stored_sampling,
+)
 from app.episodes.states import EpisodeOrigin, LaneStatus, Outcome
 from app.errors import Conflict, Invalid, NotFound, Problem
 from app.ids import new_id, new_slug
@@ -95,6 +102,7 @@ async def create(
     """
     _require_ok(spec)
     seats = [await _seat(session, each, models) for each in spec.lanes]
+    require_sizes(seats, spec.env_id, "lanes")
     episode = _new(spec.task, spec.sampling, project_id, actor.name, EpisodeOrigin.PLAYGROUND)
     session.add(episode)
     await session.flush()

@@ -228,6 +228,14 @@ class EpisodeLine:
 
 
 @dataclass(frozen=True, slots=True)
+class SetGroup:
+    """Eval sets to choose from, as (name, words)."""
+
+    title: str
+    options: list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
 class LaneChoice:
     """Who plays in a lane of the form."""
 
@@ -249,6 +257,7 @@ class PlaygroundPage:
     groups: list[ModelGroup]
     missing: list[str]
     """Models that a link asks for and nobody offers right now."""
+    sets: list[SetGroup]
     fields: dict[str, FormField]
     sampling: list[FormField]
     problems: list[tuple[str, str]]

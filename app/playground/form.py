@@ -6,7 +6,7 @@ from secrets import randbelow
 
 from app.episodes.service import MAX_LANES, MAX_SEED, MAX_TURNS, EpisodeSpec, LaneSpec, sampling_of
 from app.llm.chat import Sampling
-from app.maze.eval_sets import EVAL_SETS, EvalSet
+from app.maze.eval_sets import EvalSet
 from app.maze.generate import MAX_SIZE, MIN_SIZE
 from app.maze.parse import Dialect
 from app.models import Episode
@@ -108,8 +108,11 @@ def environment(env_id: str) -> dict[str, str]:
     return {ENV: CUSTOM, HEIGHT: height, WIDTH: width}
 
 
-def read(draft: Draft) -> tuple[EpisodeSpec | None, dict[str, str]]:
-    """The episode that the form asks for, or what is wrong, by field."""
+def read(draft: Draft, chosen: EvalSet | None = None) -> tuple[EpisodeSpec | None, dict[str, str]]:
+    """The episode that the form asks for, or what is wrong, by field.
+
+    `chosen` is the eval set that it names.
+    """
     problems: dict[str, str] = {}
     lanes = [_lane(draft.text(name)) for name in LANES if draft.text(name) != NOBODY]
     if not lanes:
@@ -124,7 +127,7 @@ def read(draft: Draft) -> tuple[EpisodeSpec | None, dict[str, str]]:
         sampling=sampling,
     )
     if draft.text(EVAL_SET):
-        spec = _item(draft, spec, problems)
+        spec = _item(draft, spec, chosen, problems)
     return (None if problems else spec), problems
 
 
@@ -178,9 +181,10 @@ def _dialect(draft: Draft, problems: dict[str, str]) -> Dialect:
         return Dialect.KEYWORD
 
 
-def _item(draft: Draft, spec: EpisodeSpec, problems: dict[str, str]) -> EpisodeSpec:
+def _item(
+    draft: Draft, spec: EpisodeSpec, chosen: EvalSet | None, problems: dict[str, str]
+) -> EpisodeSpec:
     """An item brings its set's environment, turn limit and dialect, and its own seed."""
-    chosen: EvalSet | None = EVAL_SETS.get(draft.text(EVAL_SET))
     if chosen is None:
         problems[EVAL_SET] = "choose one of the eval sets"
         return spec

@@ -23,6 +23,7 @@ from app.errors import Conflict, Invalid, NotFound
 from app.models import Episode
 from app.playground import form, links, views
 from app.playground.contexts import EpisodePage
+from app.playground.eval_sets import find_chosen, set_groups
 from app.playground.form import Draft
 from app.playground.moving_picture import moving_picture
 from app.playground.stream_routes import Texts
@@ -75,7 +76,7 @@ async def create_episode(
 ) -> Response:
     async with request.form() as sent:
         draft, once = Draft(typed_values(sent)), form_digest(sent)
-    spec, problems = form.read(draft)
+    spec, problems = await _read(store, viewer, draft)
     if spec is not None:
         try:
             slug, is_new = await _make(store, viewer, models, draft, spec, once)
@@ -251,6 +252,7 @@ async def _playground(
             cursor=cursor,
         )
         groups = await model_groups(session)
+        sets = await set_groups(session, viewer)
     draft, missing = links.chosen(draft, wanted, groups)
     writable = [
         (each.slug, each.name)
@@ -260,6 +262,7 @@ async def _playground(
     context = views.playground_page(
         draft,
         groups=groups,
+        sets=sets,
         projects=writable,
         lines=[views.line(episode, viewer) for episode in found.items],
         pager=pager(
@@ -270,6 +273,22 @@ async def _playground(
         problems=problems,
     )
     return page(request, "playground/list.html", context, status=422 if problems else 200)
+
+
+async def _read(
+    store: Database, viewer: Viewer, draft: Draft
+) -> tuple[EpisodeSpec | None, dict[str, str]]:
+    """The episode that the form asks for, or what is wrong, by field."""
+    if not draft.text(form.EVAL_SET):
+        return form.read(draft)
+    try:
+        async with store.write() as session:
+            chosen = await find_chosen(session, viewer, draft)
+    except NotFound as error:
+        return None, {form.EVAL_SET: error.message}
+    except Invalid as error:
+        return None, {form.PROJECT: error.message}
+    return form.read(draft, chosen)
 
 
 async def _make(

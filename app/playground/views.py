@@ -9,7 +9,6 @@ from app.episodes.loaded import LoadedEpisode
 from app.episodes.rollouts import FoundRollout
 from app.episodes.states import EpisodeOrigin
 from app.episodes.words import environment_words, lane_icon, lane_words
-from app.maze.eval_sets import EVAL_SETS
 from app.models import Episode, EpisodeLane, Run
 from app.playground import form
 from app.playground.contexts import (
@@ -22,6 +21,7 @@ from app.playground.contexts import (
     MessageView,
     PlaygroundPage,
     RolloutPage,
+    SetGroup,
 )
 from app.playground.form import Draft
 from app.playground.links import play_url
@@ -175,6 +175,7 @@ def playground_page(
     draft: Draft,
     *,
     groups: list[ModelGroup],
+    sets: list[SetGroup],
     projects: Sequence[tuple[str, str]],
     lines: list[EpisodeLine],
     pager: Pager,
@@ -201,6 +202,7 @@ def playground_page(
         lanes=lanes,
         groups=groups,
         missing=list(missing),
+        sets=sets,
         fields=fields,
         sampling=[fields[each.name] for each in form.SAMPLING],
         problems=group_problems(wrong, [*named, *fields.values()]),
@@ -225,14 +227,13 @@ def _fields(
             name, label, "choice", text, choices=list(choices), labels=choices, problem=problem
         )
 
-    sets = {name: f"{name} ({len(each.seeds)} mazes)" for name, each in EVAL_SETS.items()}
     return [
         choice(form.ENV, "Environment", form.ENVIRONMENTS),
         number(form.HEIGHT, "Height", about="Odd, 5 to 99."),
         number(form.WIDTH, "Width", about="Odd, 5 to 99."),
         number(form.SEED, "Seed", about="Empty: any."),
-        choice(form.EVAL_SET, "From an eval set", {"": "No"} | sets),
-        number(form.ITEM, "Item", about="Brings its own maze, turn limit and dialect."),
+        choice(form.EVAL_SET, "From an eval set", {}),
+        number(form.ITEM, "Item", about="From 1 on. Brings its maze, turn limit and dialect."),
         number(form.TURNS, "Turn limit"),
         choice(form.DIALECT, "Dialect", _DIALECTS),
         choice(form.PROJECT, "Project", dict(projects)),

@@ -76,13 +76,15 @@ class Served(ScriptedModel):
         sampling: Sampling,
         on_text: OnText | None = None,
     ) -> Completion:
-        limits = ChatLimits(connect_seconds=20, idle_seconds=60, total_seconds=100)
+        limits = ChatLimits(connect_seconds=20, idle_seconds=60, total_seconds=110)
         async with FakeModels(FAKE, limits).open(Seat(endpoint="fake", model=BASE)) as model:
             return await model.complete(messages, sampling=sampling, on_text=on_text)
 
 
 SLOW = Slow()
 FAKE = FakeOpenAI()
+DRIP_SECONDS = 1.0
+"""An answer takes a minute and a half, unless it is let run out."""
 DRIPPED = f"{PAYLOADS[0]} {SPOOF} " + "There is a wall. " * 40 + "<action>right</action>"
 
 
@@ -264,7 +266,7 @@ async def test_an_answer_that_is_under_way_is_waited_for_by_a_page_that_comes_la
 
 
 async def test_an_answer_is_shown_while_it_comes_to_all_who_watch(visitor: Watch) -> None:
-    FAKE.pause_seconds = 0.2
+    FAKE.pause_seconds = DRIP_SECONDS
     page = await visitor.page(viewport=DESK)
     await open_maze(page, "fake dripping")
     await page.get_by_role("button", name="Ask for a turn").click()
@@ -285,7 +287,7 @@ async def test_an_answer_is_shown_while_it_comes_to_all_who_watch(visitor: Watch
     for each in (page, late):
         await expect(lane(each, "dripping")).to_contain_text("Turn 1: ", timeout=20_000)
         await expect(each.locator("[data-saying]")).to_be_hidden()
-    FAKE.pause_seconds = 0.2
+    FAKE.pause_seconds = DRIP_SECONDS
     await late.get_by_role("button", name="Ask for a turn").click()
     said = lane(page, "dripping").get_by_role("region", name="Answer of dripping so far")
     await expect(said).to_contain_text("gnp.exe", timeout=20_000)
@@ -294,7 +296,7 @@ async def test_an_answer_is_shown_while_it_comes_to_all_who_watch(visitor: Watch
 
 
 async def test_stop_hangs_up_and_a_closed_page_does_not(visitor: Watch) -> None:
-    FAKE.pause_seconds = 0.2
+    FAKE.pause_seconds = DRIP_SECONDS
     page = await visitor.page(viewport=DESK)
     await open_maze(page, "fake dripping")
     url = page.url

@@ -61,6 +61,7 @@ class ScriptedModels:
     def __init__(self, **models: ScriptedModel) -> None:
         self.models = models
         self.max_model_len: int | None = None
+        self.maze_size: tuple[int, int] | None = None
         self.on_open: Callable[[Seat], None] = lambda _seat: None
 
     async def seat(self, _session: AsyncSession, endpoint: str, model: str) -> Seat:
@@ -71,6 +72,7 @@ class ScriptedModels:
             endpoint_name="Fake",
             model=model,
             max_model_len=self.max_model_len,
+            maze_size=self.maze_size,
         )
 
     @asynccontextmanager

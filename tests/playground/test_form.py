@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.maze.eval_sets import EASY_SOLVABLE_15
+from app.maze.eval_sets import EASY_SOLVABLE_15, EVAL_SETS
 from app.maze.parse import Dialect
 from app.playground.form import Draft, read
 
@@ -10,7 +10,8 @@ PLAYED = {"lane-1": "end-1 maze-base:step 80", "lane-3": "you", "seed": "3"}
 
 
 def problems(**values: str) -> dict[str, str]:
-    return read(Draft(PLAYED | {name.replace("__", "-"): text for name, text in values.items()}))[1]
+    draft = Draft(PLAYED | {name.replace("__", "-"): text for name, text in values.items()})
+    return read(draft, EVAL_SETS.get(draft.text("eval_set")))[1]
 
 
 def test_lanes_are_models_and_people_in_order() -> None:
@@ -27,7 +28,7 @@ def test_lanes_are_models_and_people_in_order() -> None:
 
 def test_an_item_of_an_eval_set_brings_its_own_maze() -> None:
     values = PLAYED | {"eval_set": "easy-solvable-15", "item": "2", "max_turns": "x", "seed": "?"}
-    spec, wrong = read(Draft(values))
+    spec, wrong = read(Draft(values), EASY_SOLVABLE_15)
     assert wrong == {}
     assert spec is not None
     assert spec.seed == EASY_SOLVABLE_15.seeds[1]

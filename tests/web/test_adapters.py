@@ -119,6 +119,7 @@ async def test_a_promotion_says_where_it_stands(
     headers = {"HX-Request": "true", "HX-Request-Type": "partial"}
     part = await client.get(f"/promotions/{promotion.slug}", headers=headers)
     assert "<html" not in part.text
+    assert ("hx-get" in part.text) is (status is not PromotionStatus.FAILED), "it asks for ever"
 
 
 async def test_a_promoted_adapter_is_played_once_its_endpoint_names_it(
@@ -130,14 +131,23 @@ async def test_a_promoted_adapter_is_played_once_its_endpoint_names_it(
     url = f"/promotions/{promotion.slug}"
     page = parse((await client.get(url)).text)
     assert "does not name it yet" in page.text
-    assert [each for each in page.all("link") if "Play it" in each.text] == []
+    assert [each for each in page.all("link") if "Play base" in each.text] == []
     assert page.by_id("promotion").attributes["hx-get"] == url
     async with page_database.write() as session:
         await add_endpoint(session, "maze-base", "maze-base:mine", slug="embedded")
     page = parse((await client.get(url)).text)
     assert "served by name" in page.text
     assert "hx-get" not in page.by_id("promotion").attributes
-    link = page.one("link", "Play it beside its base").attributes["href"]
+    part = await client.get(url, headers={"HX-Request": "true", "HX-Request-Type": "partial"})
+    assert "hx-get" not in part.text
+    evaluation = page.one("link", "Evaluate").attributes["href"]
+    ticked = [
+        each.attributes["value"]
+        for each in parse((await client.get(evaluation)).text).walk()
+        if each.tag == "input" and "checked" in each.attributes
+    ]
+    assert ticked == ["embedded maze-base", "embedded maze-base:mine"]
+    link = page.one("link", "Play base and adapter side by side").attributes["href"]
     form = parse((await client.get(link)).text)
     chosen = [
         each for each in form.walk() if each.tag == "option" and "selected" in each.attributes
