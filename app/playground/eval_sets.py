@@ -1,6 +1,7 @@
 """The eval sets whose mazes may be played: those built in, and those of one's projects."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -41,11 +42,11 @@ async def find_chosen(session: AsyncSession, viewer: Viewer, draft: Draft) -> Ev
     """
     name = draft.text(form.EVAL_SET)
     home = await projects.choose(session, viewer.principal, draft.text(form.PROJECT) or None)
-    try:
-        return await sets.find(session, home, name)
-    except NotFound:
-        message = f"{home.name} has no eval set {name}: choose the project that it was added in"
-        raise NotFound(message) from None
+    with suppress(NotFound):
+        # No database can be asked for a text with a NUL.
+        if name.isprintable():
+            return await sets.find(session, home, name)
+    raise NotFound(f"{home.name} has no eval set {name}: choose the project that it was added in")
 
 
 def _group(title: str, found: Sequence[EvalSet]) -> SetGroup:
