@@ -25,7 +25,7 @@ from app.maze.eval_sets import EASY_SOLVABLE_15, EvalSet
 from app.maze.parse import Dialect
 from app.recipes.numbers import find_number, find_whole_number
 from app.web.filters import sentence
-from app.web.forms import FormField, group_problems, typed_values
+from app.web.forms import FormField, group_problems, looked_up, typed_values
 from app.web.paging import Pager
 
 MODELS, EVAL_SET, NAME, PROJECT = "models", "eval_set", "name", "project"
@@ -48,11 +48,11 @@ class Draft:
 
     @classmethod
     def of(cls, form: FormData) -> "Draft":
-        ticked = [value for value in form.getlist(MODELS) if isinstance(value, str)]
+        ticked = [looked_up(value) for value in form.getlist(MODELS) if isinstance(value, str)]
         return cls(typed_values(form), ticked)
 
     def text(self, name: str) -> str:
-        return self.values.get(name, _DEFAULTS.get(name, ""))
+        return looked_up(self.values.get(name, _DEFAULTS.get(name, "")))
 
 
 _DEFAULTS = {

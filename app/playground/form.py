@@ -11,6 +11,7 @@ from app.maze.generate import MAX_SIZE, MIN_SIZE
 from app.maze.parse import Dialect
 from app.models import Episode
 from app.recipes.numbers import find_number, find_whole_number
+from app.web.forms import looked_up
 
 PERSON, NOBODY = "you", ""
 LANES = [f"lane-{number}" for number in range(1, MAX_LANES + 1)]
@@ -37,7 +38,7 @@ class Number:
     @property
     def usual(self) -> str:
         value = getattr(_USUAL, self.name)
-        return "" if value is None else f"{value:g}"
+        return "" if value is None else as_typed(value)
 
     def read(self, text: str) -> float | int | None:
         """None for what was left empty. Raises `ValueError` for what cannot be."""
@@ -46,8 +47,15 @@ class Number:
         value = find_whole_number(text) if self.is_whole else find_number(text)
         if value is None or not self.low <= value <= self.high:
             kind = "a whole number" if self.is_whole else "a number"
-            raise ValueError(f"{self.label} is {kind} from {self.low:g} to {self.high:g}")
+            raise ValueError(
+                f"{self.label} is {kind} from {as_typed(self.low)} to {as_typed(self.high)}"
+            )
         return value
+
+
+def as_typed(value: float) -> str:
+    """As a person types it, with all digits: 1234567, 0.25, 1."""
+    return str(int(value)) if value == int(value) else f"{value:.15f}".rstrip("0")
 
 
 SAMPLING = (
@@ -68,7 +76,7 @@ class Draft:
     values: Mapping[str, str] = field(default_factory=dict)
 
     def text(self, name: str) -> str:
-        return self.values.get(name, _DEFAULTS.get(name, ""))
+        return looked_up(self.values.get(name, _DEFAULTS.get(name, "")))
 
 
 _DEFAULTS = {
@@ -96,7 +104,7 @@ def again(episode: Episode) -> Draft:
     sampling = sampling_of(episode.sampling)
     for each in SAMPLING:
         value = sampling.seed if each.name == SAMPLING_SEED else getattr(sampling, each.name)
-        values[each.name] = "" if value is None else f"{value:g}"
+        values[each.name] = "" if value is None else as_typed(value)
     return Draft(values)
 
 
