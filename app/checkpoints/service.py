@@ -7,6 +7,7 @@ begins with the run's watch, whose row lets one of them at a time go on.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import isfinite
 from pathlib import Path
 from uuid import UUID
 
@@ -117,7 +118,7 @@ async def note_folder(
             session.add(row)
         there.add(row.id)
         row.path, row.size_bytes = str(saved.path), saved.size_bytes
-        row.saved_at = datetime.fromtimestamp(saved.saved_at, UTC)
+        row.saved_at = _time_of(saved.saved_at, now)
         row.is_complete, row.problem = not saved.problem, saved.problem
         row.seen_at, row.gone_at = now, None
     for row in rows:
@@ -191,7 +192,7 @@ async def _shown(
         for view in views:
             columns = view.columns
             passes = dict(zip(columns.steps.tolist(), columns.values.tolist(), strict=True))
-    passes = {step: value for step, value in passes.items() if value == value}
+    passes = {step: value for step, value in passes.items() if isfinite(value)}
     best = find_best(exports, counts, passes)
     return [show(row, best, counts, passes) for row in rows], best
 
@@ -219,6 +220,13 @@ def _new(run: Run, kind: CheckpointKind, step: int, now: datetime) -> Checkpoint
         problem="",
         saved_at=now,
     )
+
+
+def _time_of(seconds: float, now: datetime) -> datetime:
+    """`now` for what lies ahead of it or in no year: a job may set any time on its files."""
+    if not 0 <= seconds <= now.timestamp():
+        return now
+    return datetime.fromtimestamp(seconds, UTC)
 
 
 def _attempt_at(attempts: Sequence[Attempt], seconds: float) -> int:

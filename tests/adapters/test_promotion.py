@@ -96,6 +96,9 @@ async def test_a_folder_that_is_none_of_ours_is_never_touched(shop: Shop) -> Non
     assert row.failure is not None
     assert row.failure["kind"] == PromotionFault.NAME_TAKEN
     assert (strange / WEIGHTS).read_bytes() == b"somebody's"
+    await delete(shop, asked)
+    await shop.settle()
+    assert (strange / WEIGHTS).read_bytes() == b"somebody's"
 
 
 @pytest.mark.parametrize(
@@ -175,9 +178,6 @@ async def test_weights_that_change_between_the_look_and_the_copy_are_not_served(
     assert not (shop.root / row.adapter.name / CONFIG).exists()
 
 
-async def test_a_full_disk_is_tried_again_and_then_given_up_and_may_be_asked_again(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
 async def test_its_endpoint_is_looked_at_once_it_is_there_and_once_it_is_gone(shop: Shop) -> None:
     slug = await shop.add_run(6)
     async with shop.database.write() as session:
@@ -215,6 +215,9 @@ async def test_it_may_name_the_endpoint_that_will_serve_it(shop: Shop) -> None:
         await shop.promote(export, name="x", endpoint="end-nothing")
 
 
+async def test_a_full_disk_is_tried_again_and_then_given_up_and_may_be_asked_again(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     slug = await shop.add_run(6)
     export = await shop.export_of(slug, 6)
     asked = await shop.promote(export)

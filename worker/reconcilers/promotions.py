@@ -241,7 +241,7 @@ def _copy(place: Place, subject: Subject, counter: _Counter) -> Result:
 
 def _remove(place: Place, subject: Subject) -> Result:
     try:
-        place.store.remove(subject.name)
+        place.store.remove(subject.name, str(subject.promotion_id))
     except StorageError as error:
         return Result(failure=Failure(PromotionFault.STORAGE_ERROR, str(error), is_final=False))
     return Result()
