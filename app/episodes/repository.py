@@ -9,7 +9,7 @@ from sqlalchemy import delete, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import joinedload, selectinload
 
-from app.episodes.states import EpisodeOrigin
+from app.episodes.states import LONGEST_CLAIM, EpisodeOrigin
 from app.models import Episode, EpisodeLane, EpisodeTurn, TrainingRollouts
 
 _WITH = (
@@ -67,7 +67,11 @@ async def claim(
     return await _changed(
         session,
         lane,
-        or_(EpisodeLane.claim_until.is_(None), EpisodeLane.claim_until <= now),
+        or_(
+            EpisodeLane.claim_until.is_(None),
+            EpisodeLane.claim_until <= now,
+            EpisodeLane.claim_until > now + LONGEST_CLAIM,
+        ),
         values={"claim_token": token, "claim_until": until},
     )
 
@@ -99,12 +103,12 @@ async def end_claim(session: AsyncSession, lane_id: UUID, token: str) -> None:
 async def remove(session: AsyncSession, episode: Episode) -> None:
     """With its lanes and turns; what was branched from it stays."""
     lanes = select(EpisodeLane.id).where(EpisodeLane.episode_id == episode.id)
+    # A turn that is just being stored changes its lane first: none may come in between.
+    await session.execute(lanes.with_for_update())
     await session.execute(delete(EpisodeTurn).where(EpisodeTurn.lane_id.in_(lanes)))
     await session.execute(delete(EpisodeLane).where(EpisodeLane.episode_id == episode.id))
     orphans = update(Episode).where(Episode.parent_id == episode.id)
     await session.execute(orphans.values(parent_id=None))
-    # A turn that is just being stored changes its lane first: none may come in between.
-    await session.execute(lanes.with_for_update())
     await session.execute(delete(Episode).where(Episode.id == episode.id))
 
 

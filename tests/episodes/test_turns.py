@@ -165,6 +165,16 @@ async def test_a_killed_process_leaves_the_turn_to_be_asked_again(database: Data
     assert counts(episode) == [1]
 
 
+async def test_a_clock_that_was_set_back_holds_no_turn_up(database: Database) -> None:
+    models = ScriptedModels(good=ScriptedModel(*solution()))
+    episode = await make_episode(database, models, "good")
+    async with database.write() as session:
+        values = {"claim_token": "before", "claim_until": utcnow() + timedelta(days=1)}
+        await session.execute(update(EpisodeLane).values(**values))
+    assert not lanes(await fresh(database, episode))[0].is_answering
+    assert counts(await take(database, models, episode)) == [1]
+
+
 async def test_a_cancelled_request_gives_its_claim_back(database: Database) -> None:
     model = ScriptedModel(*solution(), gate=asyncio.Event())
     models = ScriptedModels(good=model)
