@@ -280,7 +280,6 @@ async def test_an_answer_is_shown_while_it_comes_to_all_who_watch(visitor: Watch
         assert await said.evaluate("each => !each.closest('[aria-live], [role=status]')")
         assert await each.locator("#turn-news").inner_text() == ""
         assert await each.evaluate("window.hit") is None
-    await check(page, "episode-answering")
     await page.reload()
     await expect(page.get_by_role("region", name="Answer of dripping so far")).to_be_visible()
     FAKE.pause_seconds = 0.0
@@ -291,6 +290,7 @@ async def test_an_answer_is_shown_while_it_comes_to_all_who_watch(visitor: Watch
     await late.get_by_role("button", name="Ask for a turn").click()
     said = lane(page, "dripping").get_by_role("region", name="Answer of dripping so far")
     await expect(said).to_contain_text("gnp.exe", timeout=20_000)
+    await check(page, "episode-answering")
     FAKE.pause_seconds = 0.0
     await expect(lane(page, "dripping")).to_contain_text("Turn 2: ", timeout=20_000)
 
