@@ -113,6 +113,8 @@ class RunHead:
     can_share: bool
     promotable: PromotablePlace | None
     """Its best adapter once it has ended, if the viewer may promote it; None after one was."""
+    is_settling: bool
+    """Whether it ended so lately that what it saved last may still be looked at."""
     is_deleted: bool
     failure: Failure | None
     tabs: list[Tab]

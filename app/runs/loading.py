@@ -1,8 +1,11 @@
 """What several pages about runs read first."""
 
+from datetime import timedelta
+
 from app.access.permissions import Permission
 from app.adapters import service as adapters
 from app.checkpoints import service as checkpoints
+from app.clock import utcnow
 from app.clusters import service as clusters
 from app.db import ReadSession
 from app.models import Checkpoint, Run
@@ -12,6 +15,8 @@ from app.runs.queue import ClusterLoad
 from app.runs.states import ENDED
 from app.web.cluster_line import ClusterLine, cluster_line, load_of
 from app.web.deps import Viewer
+
+_SETTLES = timedelta(seconds=30)
 
 
 async def load_head(
@@ -24,7 +29,13 @@ async def load_head(
     can_write = viewer.may(Permission.WRITE, run.project_id)
     promotable = await _promotable(session, run) if can_write else None
     head = views.run_head(
-        run, load=load, tab=tab, pushed_step=step, can_write=can_write, promotable=promotable
+        run,
+        load=load,
+        tab=tab,
+        pushed_step=step,
+        can_write=can_write,
+        promotable=promotable,
+        is_settling=promotable is None and can_write and _is_settling(run),
     )
     return run, head
 
@@ -51,3 +62,8 @@ async def _promotable(session: ReadSession, run: Run) -> Checkpoint | None:
     if best is None or await adapters.list_of_run(session, run):
         return None
     return best
+
+
+def _is_settling(run: Run) -> bool:
+    """A worker may look at a run's last export only after its end was told."""
+    return run.ended_at is not None and utcnow() - run.ended_at < _SETTLES

@@ -74,6 +74,7 @@ def run_head(
     can_write: bool,
     pushed_step: int | None = None,
     promotable: Checkpoint | None = None,
+    is_settling: bool = False,
 ) -> RunHead:
     """`tab` is the title of the tab that is open, or empty."""
     is_live = run.status not in ENDED
@@ -108,6 +109,7 @@ def run_head(
         promotable=PromotablePlace(f"/checkpoints/{promotable.slug}/promote", promotable.step)
         if promotable
         else None,
+        is_settling=is_settling,
         is_deleted=is_deleted,
         failure=_failure(run),
         tabs=[

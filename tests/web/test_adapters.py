@@ -1,11 +1,13 @@
 """The pages of checkpoints, promotions and adapters, without JavaScript."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 import httpx
 import pytest
 
 from app.checkpoints import service as checkpoints
+from app.clock import utcnow
 from app.db import Database
 from app.models import CheckpointKind, PromotionStatus, RunStatus
 from app.runs import service as runs
@@ -167,6 +169,19 @@ async def test_a_run_that_has_ended_leads_to_its_best_adapter_until_one_is_promo
     assert link == f"/checkpoints/{made.checkpoint}/promote"
     await client.post(link, data={"adapter_name": "mine"})
     assert "Promote step" not in (await client.get(f"/runs/{made.run}/log")).text
+
+
+@pytest.mark.parametrize(("age_seconds", "is_awaited"), [(5, True), (90, False)])
+async def test_what_a_run_saved_last_is_awaited_for_a_while_after_its_end(
+    client: httpx.AsyncClient, page_database: Database, age_seconds: int, is_awaited: bool
+) -> None:
+    async with page_database.write() as session:
+        run = await make_run(session, name="rank 8")
+        run.status = RunStatus.SUCCEEDED
+        run.ended_at = utcnow() - timedelta(seconds=age_seconds)
+    head = parse((await client.get(f"/runs/{run.slug}/status?figures=true")).text)
+    asked = [each.attributes["hx-get"] for each in head.walk() if "hx-get" in each.attributes]
+    assert asked == [f"/runs/{run.slug}/status?figures=true"] * is_awaited
 
 
 async def test_an_adapter_is_deleted_after_a_question(
