@@ -11,7 +11,6 @@ from app.maze.generate import MAX_SIZE, MIN_SIZE
 from app.maze.parse import Dialect
 from app.models import Episode
 from app.recipes.numbers import find_number, find_whole_number
-from app.web.forms import looked_up
 
 PERSON, NOBODY = "you", ""
 LANES = [f"lane-{number}" for number in range(1, MAX_LANES + 1)]
@@ -76,7 +75,8 @@ class Draft:
     values: Mapping[str, str] = field(default_factory=dict)
 
     def text(self, name: str) -> str:
-        return looked_up(self.values.get(name, _DEFAULTS.get(name, "")))
+        # No database can be asked for a text with a NUL.
+        return self.values.get(name, _DEFAULTS.get(name, "")).replace("\0", "\ufffd")
 
 
 _DEFAULTS = {
