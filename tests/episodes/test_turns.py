@@ -241,7 +241,7 @@ async def test_a_slow_answer_that_is_wanted_is_waited_for(database: Database) ->
             raise OperationalError("locked", None, Exception())
         if looks == 3 and model.gate is not None:
             model.gate.set()
-        return await claimed(*given)
+        return bool(await claimed(*given))
 
     claimed: Any = repository.has_claim
     with (
