@@ -324,7 +324,7 @@ async def test_a_branch_begins_with_the_turns_before_it(visitor: Watch) -> None:
     await open_maze(page, "you")
     for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
         await page.keyboard.press(key)
-    await expect(page.locator("#turn-news")).to_contain_text("Turn 3")
+    await expect(page.locator("#turn-news")).to_contain_text("Turn 3", timeout=20_000)
     before = page.url
     await page.keyboard.press("[")
     await page.wait_for_url("**?turn=2")
