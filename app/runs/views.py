@@ -316,7 +316,8 @@ def _failure(run: Run) -> Failure | None:
         kind=str(found.get("class") or RunStatus.FAILED),
         message=str(found.get("message", "")),
         evidence=[str(line) for line in (evidence if isinstance(evidence, list) else [evidence])],
-        hint=str(found.get("hint") or ""),
+        # Where the run goes on, what would make it go on was done already.
+        hint=str(found.get("hint") or "") if run.status in ENDED else "",
     )
 
 
