@@ -92,6 +92,11 @@ def models_of(endpoint: Endpoint) -> list[EndpointModel]:
     ]
 
 
+def require_plausible(*, name: str, base_url: str, key: str | None) -> None:
+    """Raises `Invalid` with what is wrong in all fields, before anything is asked or stored."""
+    checked(name=name, base_url=base_url, key=key)
+
+
 async def require_callable(database: Database, resolver: Resolver, base_url: str) -> None:
     """Raises `Invalid` for an address that our rules refuse, and says where it can be allowed.
 

@@ -64,7 +64,7 @@ def endpoint_page(
 def form_fields(
     values: Mapping[str, str], problems: Mapping[str, str], *, has_key: bool | None = None
 ) -> list[FormField]:
-    """Name, base URL and key; `has_key` None: of a new endpoint."""
+    """Name, base URL and key; `has_key` None: of a new endpoint. A typed key is not shown again."""
     fields = [
         FormField(
             "name",
@@ -89,6 +89,8 @@ def form_fields(
     if has_key is not None:
         fields.append(_key_choice(values, has_key=has_key))
     key_help = _KEY_HELP if has_key is None else "Only if it is to be replaced."
+    if values.get("key"):
+        key_help = "A key is never shown again: type it once more."
     return [
         *fields,
         FormField(
