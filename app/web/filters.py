@@ -17,8 +17,10 @@ def relative_time(then: datetime, now: datetime) -> str:
         return "just now"
     for unit, length in (("d", _DAY), ("h", _HOUR), ("min", _MINUTE), ("s", 1)):
         if size >= length:
-            words = f"{int(size // length)} {unit}"
-            return f"{words} ago" if seconds > 0 else f"in {words}"
+            if seconds > 0:
+                return f"{int(size // length)} {unit} ago"
+            # A link that was just made for 7 days ends in 7, not in 6.
+            return f"in {math.ceil(round(size / length, 1))} {unit}"
     raise AssertionError("unreachable: ten seconds or more fit one of the units")
 
 
