@@ -164,17 +164,19 @@ async def test_a_person_plays_by_keyboard_alone(visitor: Watch) -> None:
     await page.wait_for_url("**/playground/eps-*")
     news = page.locator("#turn-news")
     await page.keyboard.press("ArrowUp")
-    await expect(news).to_contain_text("Turn 1: up, into a wall. 12 moves left. Open: right, down")
+    await expect(news).to_contain_text(
+        "Turn 1: up, into a wall. 12 moves to the target. Open: right, down"
+    )
     for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
         await page.keyboard.press(key)
-    await expect(news).to_contain_text("Turn 4: moved down. 9 moves left")
+    await expect(news).to_contain_text("Turn 4: moved down. 9 moves to the target")
     await page.keyboard.press("s")
-    await expect(lane(page, "You")).to_contain_text("Stopped beside the target")
+    await expect(lane(page, "You")).to_contain_text("Stopped away from the target")
     await page.keyboard.press("[")
     await page.keyboard.press("[")
     await page.wait_for_url("**?turn=3")
     await expect(lane(page, "You")).to_contain_text("Turn 3: right")
-    await expect(lane(page, "You")).to_contain_text("10 of 12 moves left")
+    await expect(lane(page, "You")).to_contain_text("10 moves to the target")
     await page.keyboard.press("]")
     await page.wait_for_url("**?turn=4")
 
@@ -208,7 +210,7 @@ async def test_it_pauses_and_is_looked_through_by_the_scrubber(visitor: Watch) -
     await page.get_by_role("slider", name="Turn").focus()
     await page.keyboard.press("Home")
     await page.wait_for_url("**?turn=0")
-    await expect(lane(page, "solver")).to_contain_text("12 of 12 moves left")
+    await expect(lane(page, "solver")).to_contain_text("12 moves to the target")
     await page.keyboard.press("ArrowRight")
     await page.wait_for_url("**?turn=1")
     await page.reload()
@@ -345,7 +347,7 @@ async def test_it_is_played_without_any_script(visitor: Watch) -> None:
     await page.get_by_role("button", name="Move right").click()
     await expect(lane(page, "You")).to_contain_text("Turn 1: right")
     await page.get_by_role("link", name="To the start").click()
-    await expect(lane(page, "You")).to_contain_text("12 of 12 moves left")
+    await expect(lane(page, "You")).to_contain_text("12 moves to the target")
     await page.get_by_role("button", name="Stop", exact=True).click()
     await expect(lane(page, "solver")).to_contain_text("Ended by a person")
 
@@ -365,7 +367,7 @@ async def test_a_link_shows_the_episode_to_a_stranger_and_nothing_else(visitor: 
     await expect(lane(stranger, "solver")).to_contain_text("Turn 2: right")
     await stranger.keyboard.press("[")
     await stranger.wait_for_url("**?turn=1")
-    await expect(lane(stranger, "solver")).to_contain_text("11 of 12 moves left")
+    await expect(lane(stranger, "solver")).to_contain_text("11 moves to the target")
     picture = stranger.locator(".strip img").first
     assert await picture.evaluate("each => each.complete && each.naturalWidth") == 225
     links = await stranger.locator("a").evaluate_all("all => all.map((each) => each.pathname)")

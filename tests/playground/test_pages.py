@@ -168,7 +168,7 @@ async def test_a_script_gets_the_stage_alone(
     answer = await client.post(f"{url}/turns", data=sent, headers=PARTIAL)
     assert answer.status_code == 200
     assert answer.text.lstrip().startswith('<div id="stage"')
-    assert "You: Turn 1: up, into a wall. 12 moves left. Open: right, down." in answer.text
+    assert "You: Turn 1: up, into a wall. 12 moves to the target. Open: right, down." in answer.text
 
 
 async def test_what_cannot_be_done_now_is_said_and_nothing_is_lost(
@@ -204,7 +204,7 @@ async def test_a_turn_of_the_past_is_shown(
 ) -> None:
     url = await played(page_database, "right", "right", "down")
     page = (await client.get(url, params={"turn": 2})).text
-    assert "<strong>10</strong> of 12 moves left" in page
+    assert "<strong>10</strong> moves to the target" in page
     assert 'class="step later" data-turn="3"' in page
     assert (await client.get(url, params={"turn": 99})).status_code == 200
     assert (await client.get(url, params={"turn": -1})).status_code == 422
@@ -277,7 +277,7 @@ async def test_a_shared_episode_is_read_and_nothing_more(
     path = made.text.partition("/shared/")[2].partition("<")[0]
     client.cookies.clear()
     page = await client.get(f"/shared/{path}", params={"turn": 1})
-    assert "<strong>11</strong> of 12 moves left" in page.text
+    assert "<strong>11</strong> moves to the target" in page.text
     assert "ada" not in page.text.replace("data", "").lower()
     assert "On this machine" not in page.text
     assert page.headers["referrer-policy"] == "no-referrer"

@@ -134,7 +134,7 @@ async def test_results_say_rates_with_their_intervals_and_who_solves_what(
     sentence = "B solves as many of 3 mazes as A (0 gained, 0 lost); McNemar p = 1.00"
     assert sentence in page.one("main").text
     ends = rows(page, "Episodes by end")
-    assert ["Stopped beside the target", "3", "0"] in ends
+    assert ["Stopped away from the target", "3", "0"] in ends
     turns = rows(page, "Episodes by turns")
     assert turns[0] == ["1", "3", "0"]
     assert turns[2] == ["3", "0", "3"]
@@ -145,7 +145,7 @@ async def test_results_say_rates_with_their_intervals_and_who_solves_what(
     episode = await client.get(cell.attributes["href"])
     assert episode.status_code == 200
     episodes = rows(page, "Episodes by maze")
-    assert episodes[0][:2] == ["0", "Stopped beside the target · 1 turn"]
+    assert episodes[0][:2] == ["0", "Stopped away from the target · 1 turn"]
 
 
 async def test_a_model_alone_is_compared_with_nobody(
