@@ -67,7 +67,7 @@ async def test_an_endpoint_is_registered_shown_and_removed(client: httpx.AsyncCl
         ({"base_url": "https://inner.example/v1"}, "Outgoing hosts"),
         ({"base_url": "http://llm.example/v1"}, "must be called by https"),
         ({"base_url": ""}, "Give its address"),
-        ({"base_url": "no address"}, "names no host that can exist"),
+        ({"base_url": "no address"}, "Only https:// and http://"),
         ({"key": "tiny-7k"}, "at least 8 characters"),
     ],
 )
