@@ -28,6 +28,10 @@ from app.secrets.vault import attach
 from app.settings import ROOT, Settings
 from tests.postgres import running_server
 from tests.queries import QueryCounter, counting
+from tests.ray.plugin import ray_head
+from tests.web.seed import Seeded, seed
+
+__all__ = ["ray_head"]
 
 # Property tests judge results, not speed: a busy machine must not fail them.
 hypothesis.settings.register_profile("no-deadline", deadline=None)
@@ -87,6 +91,22 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("sqlite") / "template.db"
     migrate_now(f"sqlite+aiosqlite:///{file}")
     return file
+
+
+@pytest.fixture(scope="session")
+def seeded_template(
+    sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Seeded]:
+    """A seeded SQLite file, made once: it is copied for each test that asks for `seeded`."""
+    url = sqlite_copy(sqlite_template, tmp_path_factory.mktemp("seeded"))
+
+    async def fill() -> Seeded:
+        database = Database(url)
+        found = await seed(database)
+        await database.close()
+        return found
+
+    return Path(url.partition("///")[2]), asyncio.run(fill())
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,9 @@ import pytest
 
 from app.checkpoints.exports import CONFIG, WEIGHTS
 from tests.e2e.runs import EVAL_EVERY, launch, wait_ended
-from tests.e2e.skydeck import Skydeck
+from tests.e2e.skydeck import GROUP, Skydeck
 
-pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(580)]
+pytestmark = [GROUP, pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(580)]
 STEPS = 8
 
 
