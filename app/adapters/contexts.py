@@ -19,6 +19,10 @@ class AdapterRow:
     """Its id at the endpoint."""
     place: str
     """What serves it."""
+    play_url: str
+    """The playground's form with it beside its base; empty where it is not served."""
+    evaluate_url: str
+    """The form of an evaluation of both; empty where it is not served."""
     run_slug: str
     run_name: str
     project_name: str
@@ -54,6 +58,7 @@ class AdapterPage:
     """One adapter."""
 
     row: AdapterRow
+    can_evaluate: bool
     can_delete: bool
 
 
@@ -91,11 +96,14 @@ class PromotionPage:
     status: str
     words: str
     is_live: bool
+    is_listed: bool
+    """Whether its endpoint names it already."""
     copied_bytes: int
     total_bytes: int | None
     fraction: float
     failure: PromotionFailure | None
     can_retry: bool
+    can_evaluate: bool
     again_url: str
     """Where it is asked for again."""
     asked_by: str

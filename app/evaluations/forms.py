@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 from starlette.datastructures import FormData
 
+from app.endpoints.offered import ModelGroup
+from app.episodes.service import MAX_TURNS
+from app.episodes.words import environment_words
 from app.errors import Problem
 from app.evaluations import service
 from app.evaluations.contexts import (
@@ -17,14 +20,12 @@ from app.evaluations.contexts import (
 )
 from app.evaluations.seeds import parse_seeds, seeds_text
 from app.evaluations.service import ModelRef, Request
-from app.evaluations.sets import MAX_TURNS, NewSet
+from app.evaluations.sets import NewSet
 from app.maze.eval_sets import EASY_SOLVABLE_15, EvalSet
 from app.maze.parse import Dialect
-from app.playground.contexts import ModelGroup
-from app.playground.words import environment_words
 from app.recipes.numbers import find_number, find_whole_number
 from app.web.filters import sentence
-from app.web.forms import FormField, group_problems, typed_values
+from app.web.forms import FormField, group_problems, looked_up, typed_values
 from app.web.paging import Pager
 
 MODELS, EVAL_SET, NAME, PROJECT = "models", "eval_set", "name", "project"
@@ -47,11 +48,11 @@ class Draft:
 
     @classmethod
     def of(cls, form: FormData) -> "Draft":
-        ticked = [value for value in form.getlist(MODELS) if isinstance(value, str)]
+        ticked = [looked_up(value) for value in form.getlist(MODELS) if isinstance(value, str)]
         return cls(typed_values(form), ticked)
 
     def text(self, name: str) -> str:
-        return self.values.get(name, _DEFAULTS.get(name, ""))
+        return looked_up(self.values.get(name, _DEFAULTS.get(name, "")))
 
 
 _DEFAULTS = {

@@ -9,7 +9,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from app.access.permissions import Permission
 from app.db import Database
-from app.episodes.api import Models
+from app.endpoints.offered import model_groups
+from app.episodes.deps import Models
 from app.episodes.seats import ModelSource
 from app.errors import Conflict, Invalid, NotFound, Problem
 from app.evaluations import forms, service, sets, views
@@ -18,7 +19,6 @@ from app.evaluations.export import csv_of
 from app.evaluations.forms import Draft
 from app.maze.eval_sets import EvalSet
 from app.models import Project
-from app.playground.offered import model_groups
 from app.projects import service as projects
 from app.routing import Router
 from app.web.deps import EvaluationReader, EvaluationWriter, Reader, Store, Viewer, Writer

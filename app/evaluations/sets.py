@@ -14,6 +14,7 @@ from app.audit import service as audit
 from app.audit.actions import Action
 from app.audit.service import Target
 from app.clock import utcnow
+from app.episodes.service import MAX_TURNS
 from app.errors import Conflict, Invalid, NotFound, Problem
 from app.evaluations import repository
 from app.evaluations.seeds import checked_seeds
@@ -25,7 +26,6 @@ from app.maze.solve import count_solvable
 from app.models import CustomEvalSet, Project
 from app.paging import Page, decode_id_cursor, page_of
 
-MAX_TURNS = 200
 MAX_CELLS = 200_000
 """Cells of all mazes of a set: counting what can be solved takes about a second for so many."""
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,62}[a-z0-9])?")

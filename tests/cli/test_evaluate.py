@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.db import Database
-from app.episodes.api import get_models
+from app.episodes.deps import get_models
 from app.settings import Settings
 from tests.cli.conftest import Service, Skydeck
 from tests.evaluations.factories import RIGHT, STOP, make_loop

@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 
 from app.db import Database
-from app.episodes.api import get_models
+from app.episodes.deps import get_models
 from app.maze.eval_sets import EASY_0_63_T15
 from tests.evaluations.factories import (
     RIGHT,
