@@ -63,10 +63,12 @@ class AdapterCalls:
         *,
         every_seconds: float = 0.5,
         sleep: Callable[[float], None] = time.sleep,
+        tell: Callable[[Json], None] = lambda _promotion: None,
     ) -> Json:
-        """The promotion once it has ended, well or not."""
+        """The promotion once it has ended, well or not; `tell` is called with it at each look."""
         while True:
             promotion = self.get_promotion(promotion_id)
+            tell(promotion)
             if promotion["status"] in _ENDED:
                 return promotion
             sleep(every_seconds)

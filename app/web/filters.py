@@ -51,6 +51,12 @@ def duration(seconds: float) -> str:
     raise AssertionError("unreachable: a minute or more fits one of the units")
 
 
+def latency(seconds: float) -> str:
+    """`12 ms`; from one second on as `duration` says it."""
+    milliseconds = round(1000 * seconds)
+    return f"{milliseconds} ms" if milliseconds < 1000 else duration(seconds)
+
+
 def file_size(count: int) -> str:
     """`812 B`, `4.1 kB`, `1.2 GB`, in powers of 1,000."""
     if count < 1000:

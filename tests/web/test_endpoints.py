@@ -134,7 +134,7 @@ async def test_models_and_a_command_are_shown(
     assert "Nobody answers at x." in page.text
     assert f"{number(6_000)} tokens" in page.text
     assert "adapter of" in page.text
-    assert "0.12 s" in page.text
+    assert "123 ms" in page.text
     assert "curl http://127.0.0.1:1/v1/chat/completions" in page.text
     assert "'\"'\"'" in page.text
 
