@@ -23,10 +23,10 @@ from app.errors import Conflict, Invalid, NotFound
 from app.models import Episode
 from app.playground import form, links, views
 from app.playground.contexts import EpisodePage
+from app.playground.deps import Texts
 from app.playground.eval_sets import find_chosen, set_groups
 from app.playground.form import Draft
 from app.playground.moving_picture import moving_picture
-from app.playground.stream_routes import Texts
 from app.playground.under_way import UnderWay
 from app.projects import service as projects
 from app.routing import Router

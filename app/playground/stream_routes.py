@@ -3,11 +3,12 @@
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import Depends, Request
+from fastapi import Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
+from app.playground.deps import Texts
 from app.playground.plain_text import MOST_MARKS, plain_text
 from app.playground.under_way import Said, UnderWay
 from app.routing import Router
@@ -18,14 +19,6 @@ router = Router()
 PAUSE_SECONDS = 0.1
 IDLE_LOOKS = 40
 """So many looks at nothing end the stream: it bridges the time between two turns of a play."""
-
-
-def under_way(request: Request) -> UnderWay:
-    found: UnderWay = request.app.state.under_way
-    return found
-
-
-Texts = Annotated[UnderWay, Depends(under_way)]
 
 
 @router.get("/playground/{slug}/stream", response_class=EventSourceResponse)
