@@ -1,5 +1,6 @@
 """Pages about evaluations and eval sets: lists, forms, results, and the results as a file."""
 
+import asyncio
 from typing import Annotated
 from uuid import UUID
 
@@ -118,7 +119,10 @@ async def show_evaluation(
             return Response(status_code=204)
         items = await service.list_played(session, evaluation)
     can_write = viewer.may(Permission.WRITE, evaluation.project_id)
-    context = views.evaluation_page(evaluation, items, after=after, can_write=can_write)
+    # It draws up to 256 mazes.
+    context = await asyncio.to_thread(
+        views.evaluation_page, evaluation, items, after=after, can_write=can_write
+    )
     if htmx.is_fragment:
         return fragment(request, "evaluations/_live.html", context)
     return page(request, "evaluations/show.html", context)
