@@ -64,7 +64,11 @@ class AdapterPage:
 
 @dataclass(frozen=True, slots=True)
 class PromotePage:
-    """The form that has a checkpoint promoted. `suggestion` is a free name, where one was taken."""
+    """The form that has a checkpoint promoted. `suggestion` is a free name, where one was taken.
+
+    `model` is the id that requests will name it by under the name in the form; empty where that is
+    none.
+    """
 
     action_url: str
     run_slug: str
@@ -73,6 +77,7 @@ class PromotePage:
     rate: RateFigure | None
     path: str
     field: FormField
+    model: str
     problem: str
     """What keeps it from being promoted, other than its name; empty if nothing does."""
     suggestion: str

@@ -15,6 +15,7 @@ from app.adapters.service import OPEN, default_name
 from app.metrics.service import EvaluationCount
 from app.models import AdapterStatus, Checkpoint, Promotion, PromotionStatus
 from app.playground.links import play_url
+from app.web.filters import sentence
 from app.web.forms import FormField
 from app.web.run_table import rate_figure, version_words
 from app.web.templating import words
@@ -65,14 +66,16 @@ def promote_page(
 ) -> PromotePage:
     """`name` is what was typed; None: the usual one."""
     run = checkpoint.run
+    usual = default_name(run.slug, checkpoint.step)
     field = FormField(
         NAME,
         "Name of the adapter",
         "text",
-        default_name(run.slug, checkpoint.step) if name is None else name,
-        help="Lower-case letters, digits, - and _. It is used once and for ever: "
-        "servers remember adapters by name.",
-        problem=name_problem,
+        usual if name is None else name,
+        help="Lower-case letters, digits, - and _. Requests name the model "
+        f"{destinations.get(None).model_id('<name>')}. It is used once and for ever: servers "
+        "remember adapters by name.",
+        problem=sentence(name_problem),
     )
     return PromotePage(
         action_url=f"/checkpoints/{checkpoint.slug}/promote",
@@ -82,6 +85,7 @@ def promote_page(
         rate=rate_figure(count.solved, count.n) if count else None,
         path=checkpoint.path,
         field=field,
+        model="" if name_problem else destinations.get(None).model_id(name or usual),
         problem=problem,
         suggestion=suggestion,
     )

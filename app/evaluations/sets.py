@@ -85,7 +85,7 @@ async def check(wanted: NewSet) -> EvalSet:
 
     Raises `Invalid` with every problem.
     """
-    problems = list(_problems(wanted))
+    problems = problems_of(wanted)
     if problems:
         raise Invalid("this is no eval set", problems)
     solvable = await asyncio.to_thread(
@@ -99,6 +99,32 @@ async def check(wanted: NewSet) -> EvalSet:
         dialect=wanted.dialect,
         solvable_count=solvable,
     )
+
+
+def problems_of(wanted: NewSet) -> list[Problem]:
+    """Everything that keeps it from being an eval set, found without a database."""
+    found: list[Problem] = []
+    if not _NAME.fullmatch(wanted.name):
+        found.append(Problem("name", "name", _NAME_RULE))
+    elif wanted.name in EVAL_SETS:
+        taken = f"{wanted.name} is built in: take another name"
+        found.append(Problem("name", "taken", taken))
+    try:
+        checked_seeds(wanted.seeds)
+    except ValueError as error:
+        found.append(Problem("seeds", "seeds", str(error)))
+    try:
+        height, width = size_of(wanted.env_id)
+        most = MAX_CELLS // (height * width)
+        if len(wanted.seeds) > most:
+            message = f"at most {most} mazes of this size fit into a set"
+            found.append(Problem("seeds", "too_many", message))
+    except ValueError as error:
+        found.append(Problem("env_id", "env_id", str(error)))
+    if not 1 <= wanted.max_turns <= MAX_TURNS:
+        message = f"an episode has 1 to {MAX_TURNS} turns"
+        found.append(Problem("max_turns", "range", message))
+    return found
 
 
 async def create(
@@ -141,28 +167,3 @@ def as_set(row: CustomEvalSet) -> EvalSet:
         dialect=Dialect(row.dialect),
         solvable_count=row.solvable_count,
     )
-
-
-def _problems(wanted: NewSet) -> list[Problem]:
-    found: list[Problem] = []
-    if not _NAME.fullmatch(wanted.name):
-        found.append(Problem("name", "name", _NAME_RULE))
-    elif wanted.name in EVAL_SETS:
-        taken = f"{wanted.name} is built in: take another name"
-        found.append(Problem("name", "taken", taken))
-    try:
-        checked_seeds(wanted.seeds)
-    except ValueError as error:
-        found.append(Problem("seeds", "seeds", str(error)))
-    try:
-        height, width = size_of(wanted.env_id)
-        most = MAX_CELLS // (height * width)
-        if len(wanted.seeds) > most:
-            message = f"at most {most} mazes of this size fit into a set"
-            found.append(Problem("seeds", "too_many", message))
-    except ValueError as error:
-        found.append(Problem("env_id", "env_id", str(error)))
-    if not 1 <= wanted.max_turns <= MAX_TURNS:
-        message = f"an episode has 1 to {MAX_TURNS} turns"
-        found.append(Problem("max_turns", "range", message))
-    return found

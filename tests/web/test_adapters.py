@@ -62,6 +62,7 @@ async def test_a_step_is_promoted_from_the_form(client: httpx.AsyncClient, made:
     form = parse((await client.get(url)).text)
     name = form.labelled("Name of the adapter").attributes["value"]
     assert name == f"{made.run}-s20"
+    assert f"As the model maze-base:{name}" in form.text
     answer = await client.post(url, data={"adapter_name": name})
     assert answer.status_code == 303
     page = parse((await client.get(answer.headers["location"])).text)
@@ -77,13 +78,16 @@ async def test_a_refused_name_is_kept_with_what_is_free(
     url = f"/checkpoints/{made.checkpoint}/promote"
     async with page_database.write() as session:
         await make_promotion(session, await runs.get(session, made.run), 60, name="mine")
-    for name, said in (("mine", "mine-2"), ("<script>", "has 1 to 63")):
+    for name, said in (("mine", "The name mine is in use"), ("<script>", "An adapter's name has")):
         answer = await client.post(url, data={"adapter_name": name})
         assert answer.status_code == 422
         page = parse(answer.text)
         field = page.labelled("Name of the adapter")
         assert (field.attributes["value"], field.attributes["aria-invalid"]) == (name, "true")
         assert said in page.text
+        assert "Nothing was made: the name cannot be used." in page.one("alert").text
+        assert "As the model" not in page.text
+        assert ("Free is mine-2" in page.text) is (name == "mine")
 
 
 async def test_what_cannot_be_promoted_is_said_on_the_form(
@@ -95,6 +99,7 @@ async def test_what_cannot_be_promoted_is_said_on_the_form(
     state = next(each.row.slug for each in shown.items if each.row.kind is CheckpointKind.STATE)
     answer = await client.post(f"/checkpoints/{state}/promote", data={"adapter_name": "x"})
     assert answer.status_code == 422
+    assert "Nothing was made." in answer.text
     assert "whole training state" in answer.text
 
 

@@ -98,7 +98,8 @@ async def test_the_form_makes_an_evaluation_once(
 @pytest.mark.parametrize(
     ("form", "words"),
     [
-        ({}, "an evaluation has 1 to 8 models"),
+        ({}, "Models: Tick 1 to 8 models."),
+        ({"temperature": "warm"}, "Models: Tick 1 to 8 models."),
         ({"models": "fake a", "temperature": "warm"}, "no number"),
         ({"models": "fake a", "samples": "2"}, "at temperature 0 each play"),
         ({"models": "fake c"}, "there is no model c"),
@@ -251,6 +252,36 @@ async def test_eval_sets_are_listed_and_added(
         page = parse(answer.text)
         assert words in page.one("alert").text.lower()
         assert page.labelled("Seeds").attributes["value"] == (form | change)["seeds"]
+
+
+async def test_all_that_is_wrong_with_an_eval_set_is_said_at_once(
+    client: httpx.AsyncClient, models: ScriptedModels
+) -> None:
+    # The form is there for those with a project, which the first set makes.
+    first = {"name": "first", "seeds": "0"}
+    assert (await client.post("/eval-sets", data=first)).status_code == 303
+    sizes = {"env_id": "custom", "height": "8", "width": "wide"}
+    form = {"name": "No Name", "seeds": "1-x", "max_turns": "many"} | sizes
+    answer = await client.post("/eval-sets", data=form)
+    assert answer.status_code == 422
+    page = parse(answer.text)
+    told = page.one("alert").text
+    for label in ("Name", "Height", "Width", "Seeds", "Turn limit"):
+        assert f"{label}: " in told
+        assert page.labelled(label).attributes["aria-invalid"] == "true"
+    (chosen,) = [e for e in page.walk() if e.tag == "option" and e.text == "Custom"]
+    assert "selected" in chosen.attributes
+
+
+async def test_an_eval_set_has_mazes_of_the_sizes_typed(
+    client: httpx.AsyncClient, models: ScriptedModels, page_database: Database
+) -> None:
+    sizes = {"env_id": "custom", "height": "7", "width": "9"}
+    form = {"name": "small", "seeds": "0", "max_turns": "30"} | sizes
+    assert (await client.post("/eval-sets", data=form)).status_code == 303
+    page = await look(client, "/eval-sets")
+    (row,) = [row for row in rows(page, "Eval sets") if row[0] == "small"]
+    assert "7 × 9" in row[1]
 
 
 async def test_the_pages_take_as_many_queries_for_many_as_for_one(
