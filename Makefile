@@ -41,8 +41,8 @@ format: .venv/.dev
 # the machine for themselves, so they run after the rest, and no more than two heads at a time: they
 # wait more than they compute.
 test: install-dev
-	$(BIN)/python -m pytest -n 2 -m "not ray and not chaos and not slow_env"
-	CHAOS_ROUNDS=2 $(BIN)/python -m pytest -n 2 --dist loadfile -m "ray or chaos" --durations=10
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not ray and not chaos and not slow_env"
+	CHAOS_ROUNDS=2 $(BIN)/python -m pytest -n 2 --dist loadgroup -m "ray or chaos" --durations=10
 
 conformance: install-dev
 	$(BIN)/python -m pytest -n 2 tests/conformance

@@ -14,6 +14,7 @@ from app.commands import (
     config,
     endpoint,
     evaluate,
+    evaluation,
     experiment,
     project,
     run,
@@ -44,6 +45,7 @@ app.add_typer(project.app, name="project")
 app.add_typer(experiment.app, name="experiment")
 app.add_typer(run.app, name="run")
 app.add_typer(adapter.app, name="adapter")
+app.add_typer(evaluation.app, name="evaluation")
 app.add_typer(sweep.app, name="sweep")
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(endpoint.app, name="endpoint")

@@ -17,8 +17,14 @@ class EvaluationCalls:
 
     def list_eval_sets(self: Calls, *, project: str | None = None) -> list[Json]:
         """The built-in ones first, then the newest of your projects."""
-        query = {"project": project} if project else {}
-        return list(self._get("/eval-sets", query)["items"])
+        query: Json = {"limit": 200} | ({"project": project} if project else {})
+        found: list[Json] = []
+        while True:
+            page = self._get("/eval-sets", query)
+            found += page["items"]
+            if page["next_cursor"] is None:
+                return found
+            query["cursor"] = page["next_cursor"]
 
     def create_evaluation(
         self: Calls,

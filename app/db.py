@@ -1,7 +1,8 @@
 """The database: SQLite on one machine, PostgreSQL for teams, the same code on both."""
 
+import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Any
 
 from sqlalchemy import Connection, event
@@ -21,6 +22,8 @@ _BUSY_SECONDS = 15.0
 _CONNECT_SECONDS = 10.0
 # How long to wait for one of the connections that are all in use.
 _POOL_SECONDS = 10.0
+# How long to wait until writers of the same process are done.
+_LINE_SECONDS = 30.0
 _BEGIN = "sqlite_begin"
 KEPT = "kept"
 """Under this name `Session.info` holds a dict that all sessions of a database share."""
@@ -39,6 +42,30 @@ class WriteSession(ReadSession):
     """
 
 
+class _Line:
+    """Writers of one process, one after another: who came first writes first.
+
+    SQLite alone has no queue. Each of many writers would sleep and look again, longer each time,
+    while the lock is free, and some would never get it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Raises `sqlalchemy.exc.TimeoutError` if it takes too long."""
+        try:
+            async with asyncio.timeout(_LINE_SECONDS):
+                await self._lock.acquire()
+        except TimeoutError:
+            raise PoolTimeoutError(f"no turn to write in {_LINE_SECONDS:g} s") from None
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+
 class Database:
     """Opens sessions. Keep them short: never hold one over a slow call or a stream.
 
@@ -48,6 +75,7 @@ class Database:
     def __init__(self, url: str) -> None:
         self.engine = make_engine(url)
         self.info: dict[str, Any] = {KEPT: {}}
+        self._line = _Line() if self.engine.dialect.name == "sqlite" else None
         self._readers = async_sessionmaker(
             self.engine, class_=ReadSession, expire_on_commit=False, info=self.info
         )
@@ -62,7 +90,7 @@ class Database:
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[WriteSession]:
-        async with self._writers.begin() as session:
+        async with self._turn(), self._writers.begin() as session:
             yield session
 
     async def give_back(self) -> None:
@@ -71,11 +99,14 @@ class Database:
         A file that was made before this was so keeps them for new rows, until its next VACUUM.
         """
         if self.engine.dialect.name == "sqlite":
-            async with writer(self.engine).begin() as connection:
+            async with self._turn(), writer(self.engine).begin() as connection:
                 await connection.exec_driver_sql(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})")
 
     async def close(self) -> None:
         await self.engine.dispose()
+
+    def _turn(self) -> AbstractAsyncContextManager[None]:
+        return self._line.turn() if self._line else nullcontext()
 
 
 def make_engine(url: str, *, has_foreign_keys: bool = True) -> AsyncEngine:

@@ -13,6 +13,7 @@ from app.access.denial_limit import DenialLimit
 from app.access.denials import DenialLog
 from app.access.limits import RequestCounter
 from app.db import Database
+from app.playground.under_way import UnderWay
 from app.secrets.vault import attach
 from app.settings import Settings
 
@@ -43,6 +44,7 @@ def create_app(settings: Settings, database: Database | None = None) -> FastAPI:
     app.state.database = opened
     app.state.request_counter = RequestCounter()
     app.state.denial_limit = DenialLimit()
+    app.state.under_way = UnderWay()
     app.add_middleware(DenialLog)
     api.install(app)
     web.install(app)

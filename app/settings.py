@@ -25,6 +25,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PREFIX = "SKYDECK_"
 FILE_NAME = "settings.env"
 DEFAULT_HOME = Path("~/.skydeck")
+ENDPOINT_FILE = "endpoint.json"
+"""In the home folder, while the embedded endpoint runs: `{"base_url", "key", "pid"}`."""
 
 
 _SWITCHES = {"true": "on", "yes": "on", "1": "on", "false": "off", "no": "off", "0": "off"}

@@ -1,15 +1,22 @@
 """Fixtures that all tests share: both databases, migrated once and copied for each test."""
 
 import asyncio
+import gc
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import hypothesis
 import pytest
 from alembic.script import ScriptDirectory
 from fastapi import FastAPI
+from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
+from sqlalchemy.dialects.sqlite.aiosqlite import SQLiteDialect_aiosqlite
+from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.util import LRUCache
 
 from app.access.denial_limit import DenialLimit
 from app.access.limits import RequestCounter
@@ -21,6 +28,10 @@ from app.secrets.vault import attach
 from app.settings import ROOT, Settings
 from tests.postgres import running_server
 from tests.queries import QueryCounter, counting
+from tests.ray.plugin import ray_head
+from tests.web.seed import Seeded, seed
+
+__all__ = ["ray_head"]
 
 # Property tests judge results, not speed: a busy machine must not fail them.
 hypothesis.settings.register_profile("no-deadline", deadline=None)
@@ -36,7 +47,42 @@ _EMPTY = "; ".join(
         f"UPDATE alembic_version SET version_num = '{_HEAD}'",
     ]
 )
+_STATEMENTS = 5_000
 DATABASES = ("sqlite", "postgresql")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Modules and tests live until the end: the garbage collector need not walk them each time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable() -> Generator[None, Any, Any]:
+    """A failure that shows a lone surrogate is a failure, and not the end of the whole run."""
+    return sendable((yield))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_once() -> Iterator[None]:
+    """Statements are compiled once a process, as in the service, whose one engine lives long.
+
+    Each test has an engine of its own, and with it a dialect: those of a kind count as the same.
+    """
+    statements = LRUCache[Any, Any](_STATEMENTS)
+    shared = partial(create_async_engine, execution_options={"compiled_cache": statements})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("app.db.create_async_engine", shared)
+        for dialect in (PGDialect_asyncpg, SQLiteDialect_aiosqlite):
+            patch.setattr(dialect, "__eq__", lambda mine, other: type(mine) is type(other))
+            patch.setattr(dialect, "__hash__", lambda mine: hash(type(mine)))
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -45,6 +91,22 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("sqlite") / "template.db"
     migrate_now(f"sqlite+aiosqlite:///{file}")
     return file
+
+
+@pytest.fixture(scope="session")
+def seeded_template(
+    sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Seeded]:
+    """A seeded SQLite file, made once: it is copied for each test that asks for `seeded`."""
+    url = sqlite_copy(sqlite_template, tmp_path_factory.mktemp("seeded"))
+
+    async def fill() -> Seeded:
+        database = Database(url)
+        found = await seed(database)
+        await database.close()
+        return found
+
+    return Path(url.partition("///")[2]), asyncio.run(fill())
 
 
 @pytest.fixture(scope="session")
@@ -110,6 +172,17 @@ def put_over(application: FastAPI, settings: Settings, database: Database) -> Fa
     application.state.request_counter = RequestCounter()
     application.state.denial_limit = DenialLimit()
     return application
+
+
+def sendable(value: Any) -> Any:
+    """The same, with each character that UTF-8 cannot hold written as its escape."""
+    if isinstance(value, str):
+        return value.encode(errors="backslashreplace").decode()
+    if isinstance(value, dict):
+        return {sendable(key): sendable(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(sendable, value))
+    return value
 
 
 def sqlite_copy(template: Path, folder: Path) -> str:

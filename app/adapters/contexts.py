@@ -19,6 +19,10 @@ class AdapterRow:
     """Its id at the endpoint."""
     place: str
     """What serves it."""
+    play_url: str
+    """The playground's form with it beside its base; empty where it is not served."""
+    evaluate_url: str
+    """The form of an evaluation of both; empty where it is not served."""
     run_slug: str
     run_name: str
     project_name: str
@@ -54,12 +58,17 @@ class AdapterPage:
     """One adapter."""
 
     row: AdapterRow
+    can_evaluate: bool
     can_delete: bool
 
 
 @dataclass(frozen=True, slots=True)
 class PromotePage:
-    """The form that has a checkpoint promoted. `suggestion` is a free name, where one was taken."""
+    """The form that has a checkpoint promoted. `suggestion` is a free name, where one was taken.
+
+    `model` is the id that requests will name it by under the name in the form; empty where that is
+    none.
+    """
 
     action_url: str
     run_slug: str
@@ -68,6 +77,7 @@ class PromotePage:
     rate: RateFigure | None
     path: str
     field: FormField
+    model: str
     problem: str
     """What keeps it from being promoted, other than its name; empty if nothing does."""
     suggestion: str
@@ -91,11 +101,14 @@ class PromotionPage:
     status: str
     words: str
     is_live: bool
+    is_listed: bool
+    """Whether its endpoint names it already."""
     copied_bytes: int
     total_bytes: int | None
     fraction: float
     failure: PromotionFailure | None
     can_retry: bool
+    can_evaluate: bool
     again_url: str
     """Where it is asked for again."""
     asked_by: str

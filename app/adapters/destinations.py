@@ -28,6 +28,10 @@ class Destination:
         """What requests to the endpoint call the adapter."""
         return f"{self.model}:{adapter}"
 
+    def beside_base(self, adapter: str) -> list[str]:
+        """Base and adapter as forms name what may play: endpoint and model."""
+        return [f"{self.name} {self.model}", f"{self.name} {self.model_id(adapter)}"]
+
 
 DESTINATIONS = {
     # A test holds these to `worker/serving`, which the app may not import.

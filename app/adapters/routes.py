@@ -6,13 +6,14 @@ from fastapi import Form, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from app.access.permissions import Permission
-from app.adapters import service, views
+from app.adapters import destinations, service, views
 from app.adapters.contexts import AdapterPage, AdaptersPage, DeletePage, PromotePage
 from app.adapters.service import NameInUse
 from app.checkpoints import service as checkpoints
 from app.db import Database
+from app.endpoints import service as endpoints
 from app.errors import Conflict, Invalid
-from app.models import AdapterStatus, PromotionStatus
+from app.models import AdapterStatus
 from app.projects import service as projects
 from app.routing import Router
 from app.runs import service as runs
@@ -78,12 +79,14 @@ async def show_adapter(
     async with store.read() as session:
         adapter = await service.get(session, slug)
         promotion = await service.promotion_of(session, adapter)
+    can_write = viewer.may(Permission.WRITE, adapter.project_id)
     can_delete = (
-        viewer.may(Permission.WRITE, adapter.project_id)
+        can_write
         and adapter.status is not AdapterStatus.DELETED
-        and promotion.status in (PromotionStatus.SUCCEEDED, PromotionStatus.FAILED)
+        and promotion.status not in service.OPEN
     )
-    context = AdapterPage(views.adapter_row(promotion), can_delete)
+    row = views.adapter_row(promotion)
+    context = AdapterPage(row, can_write and bool(row.evaluate_url), can_delete)
     return page(request, "adapters/show.html", context)
 
 
@@ -147,8 +150,11 @@ async def show_promotion(
 ) -> HTMLResponse:
     async with store.read() as session:
         promotion = await service.get_promotion(session, slug)
+        adapter = promotion.adapter
+        model = destinations.of(adapter.destination).model_id(adapter.name)
+        is_listed = await endpoints.is_listed(session, adapter.destination, model)
     can_write = viewer.may(Permission.WRITE, promotion.project_id)
-    context = views.promotion_page(promotion, can_write=can_write)
+    context = views.promotion_page(promotion, can_write=can_write, is_listed=is_listed)
     if htmx.is_fragment:
         return fragment(request, "adapters/_progress.html", context)
     return page(request, "adapters/promotion.html", context)

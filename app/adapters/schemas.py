@@ -15,7 +15,9 @@ class PromoteBody(Body):
     adapter_name: Line | None = Field(default=None, examples=["maze-rank-32"])
     destination: Line | None = Field(default=None, examples=["embedded"])
     endpoint: Line | None = Field(
-        default=None, description="What will serve it: its limits are looked at first"
+        default=None,
+        description="What will serve it, by id or name: its limits are looked at first",
+        examples=["embedded"],
     )
 
 

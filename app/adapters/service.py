@@ -11,12 +11,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.access.principal import Actor
 from app.adapters import destinations, repository
+from app.adapters.destinations import Destination
 from app.adapters.names import checked_name, default_name, free_variant
 from app.audit import service as audit
 from app.audit.actions import Action
 from app.audit.service import Target
 from app.checkpoints import service as checkpoints
 from app.clock import utcnow
+from app.endpoints import service as endpoints
 from app.errors import Conflict, Invalid, NotFound, Problem
 from app.ids import new_id, new_slug
 from app.models import (
@@ -32,6 +34,7 @@ from app.models import (
 from app.paging import Page, decode_id_cursor, page_of
 
 __all__ = [
+    "OPEN",
     "NameInUse",
     "default_name",
     "delete",
@@ -43,7 +46,7 @@ __all__ = [
     "promotion_of",
 ]
 
-_OPEN = (PromotionStatus.QUEUED, PromotionStatus.RUNNING)
+OPEN = (PromotionStatus.QUEUED, PromotionStatus.RUNNING)
 
 
 class NameInUse(Conflict):
@@ -68,13 +71,13 @@ async def promote(
 ) -> Promotion:
     """Asks for a checkpoint's adapter to be copied; asked again, gives the same promotion.
 
-    One that failed is tried again. `name` is `<run>-s<step>` unless given, `endpoint` one that
-    serves the destination. Raises `Invalid`, `NameInUse`, and `Conflict` for a checkpoint that
-    cannot be promoted.
+    One that failed is tried again. `name` is `<run>-s<step>` unless given, `endpoint` the slug or
+    name of one that serves the destination. Raises `Invalid`, `NameInUse`, and `Conflict` for a
+    checkpoint that cannot be promoted.
     """
     wanted = checked_name(name or default_name(checkpoint.run.slug, checkpoint.step))
     place = destinations.get(destination)
-    _check_endpoint(endpoint)
+    await _check_endpoint(session, endpoint, place)
     known = await repository.find_named(session, wanted)
     if known is not None:
         return await _again(session, known, checkpoint, actor)
@@ -141,6 +144,23 @@ async def list_of_run(session: AsyncSession, run: Run) -> Sequence[Adapter]:
     return await repository.list_of_checkpoints(session, run.id)
 
 
+async def list_beside_base(
+    session: AsyncSession, run: Run, *, step: int, attempt: int
+) -> list[str]:
+    """A served adapter of the run and its base, base first, named by endpoint and model.
+
+    The one of this step and attempt if there is one, else the newest; empty if none is served.
+    """
+    served = [
+        each for each in await list_of_run(session, run) if each.status is AdapterStatus.READY
+    ]
+    if not served:
+        return []
+    exact = [each for each in served if (each.step, each.attempt_number) == (step, attempt)]
+    found = (exact or served)[-1]
+    return destinations.of(found.destination).beside_base(found.name)
+
+
 async def delete(session: AsyncSession, adapter: Adapter, *, actor: Actor) -> Adapter:
     """Has an adapter moved aside; its name stays used. Again: changes nothing.
 
@@ -149,7 +169,7 @@ async def delete(session: AsyncSession, adapter: Adapter, *, actor: Actor) -> Ad
     if adapter.status is AdapterStatus.DELETED:
         return adapter
     promotion = await repository.promotion_of(session, adapter.id)
-    if promotion.status in _OPEN:
+    if promotion.status in OPEN:
         raise Conflict(f"adapter {adapter.name} is being promoted: wait until that has ended")
     now = utcnow()
     adapter.status, adapter.deleted_at = AdapterStatus.DELETED, now
@@ -241,10 +261,20 @@ def _require_promotable(checkpoint: Checkpoint) -> None:
         )
 
 
-def _check_endpoint(endpoint: str | None) -> None:
-    if endpoint not in (None, destinations.EMBEDDED):
-        message = f"endpoint {endpoint} serves no destination: known is {destinations.EMBEDDED}"
-        raise Invalid(message, [Problem("endpoint", "choices", message)])
+async def _check_endpoint(session: AsyncSession, wanted: str | None, place: Destination) -> None:
+    """Only this machine's endpoint reads a destination; the others read storage of their own."""
+    if wanted in (None, place.name):
+        return
+    found = await endpoints.find_called(session, wanted)
+    if found is not None and found.slug == place.name:
+        return
+    message = (
+        f"{found.name} loads adapters from storage of its own, to which nothing can be copied from "
+        f"here: promote to {place.title} ({place.name}) instead"
+        if found
+        else f"there is no endpoint {wanted}"
+    )
+    raise Invalid(message, [Problem("endpoint", "choices", message)])
 
 
 def _record(session: AsyncSession, actor: Actor, action: Action, adapter: Adapter) -> None:

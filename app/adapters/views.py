@@ -1,5 +1,8 @@
 """Builds what the pages about adapters show, from rows that services return."""
 
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
 from app.adapters import destinations
 from app.adapters.contexts import (
     AdapterRow,
@@ -8,27 +11,31 @@ from app.adapters.contexts import (
     PromotionPage,
 )
 from app.adapters.schemas import fraction_of
-from app.adapters.service import default_name
+from app.adapters.service import OPEN, default_name
 from app.metrics.service import EvaluationCount
 from app.models import AdapterStatus, Checkpoint, Promotion, PromotionStatus
+from app.playground.links import play_url
+from app.web.filters import sentence
 from app.web.forms import FormField
 from app.web.run_table import rate_figure, version_words
 from app.web.templating import words
 
 NAME = "adapter_name"
-_OPEN = (PromotionStatus.QUEUED, PromotionStatus.RUNNING)
 
 
 def adapter_row(promotion: Promotion, *, project_name: str = "") -> AdapterRow:
     row = promotion.adapter
     place = destinations.of(row.destination)
-    measured = row.evaluation
+    measured, is_ready = row.evaluation, row.status is AdapterStatus.READY
+    pair = place.beside_base(row.name)
     return AdapterRow(
         slug=row.slug,
         name=row.name,
         status=row.status,
         model=place.model_id(row.name),
         place=place.title,
+        play_url=play_url(models=pair) if is_ready else "",
+        evaluate_url=new_evaluation_url(pair) if is_ready else "",
         run_slug=row.run.slug,
         run_name=row.run.name,
         project_name=project_name,
@@ -59,14 +66,16 @@ def promote_page(
 ) -> PromotePage:
     """`name` is what was typed; None: the usual one."""
     run = checkpoint.run
+    usual = default_name(run.slug, checkpoint.step)
     field = FormField(
         NAME,
         "Name of the adapter",
         "text",
-        default_name(run.slug, checkpoint.step) if name is None else name,
-        help="Lower-case letters, digits, - and _. It is used once and for ever: "
-        "servers remember adapters by name.",
-        problem=name_problem,
+        usual if name is None else name,
+        help="Lower-case letters, digits, - and _. Requests name the model "
+        f"{destinations.get(None).model_id('<name>')}. It is used once and for ever: servers "
+        "remember adapters by name.",
+        problem=sentence(name_problem),
     )
     return PromotePage(
         action_url=f"/checkpoints/{checkpoint.slug}/promote",
@@ -76,27 +85,31 @@ def promote_page(
         rate=rate_figure(count.solved, count.n) if count else None,
         path=checkpoint.path,
         field=field,
+        model="" if name_problem else destinations.get(None).model_id(name or usual),
         problem=problem,
         suggestion=suggestion,
     )
 
 
-def promotion_page(promotion: Promotion, *, can_write: bool) -> PromotionPage:
+def promotion_page(promotion: Promotion, *, can_write: bool, is_listed: bool) -> PromotionPage:
+    """`is_listed`: whether its endpoint names the adapter."""
     failure = promotion.failure
-    is_live = promotion.status in _OPEN
     is_deleted = promotion.adapter.status is AdapterStatus.DELETED
+    is_awaited = promotion.adapter.status is AdapterStatus.READY and not is_listed
     return PromotionPage(
         slug=promotion.slug,
         row=adapter_row(promotion),
         status=promotion.status,
-        words=_status_words(promotion),
-        is_live=is_live,
+        words=_status_words(promotion, is_awaited=is_awaited),
+        is_live=promotion.status in OPEN or is_awaited,
+        is_listed=is_listed,
         copied_bytes=promotion.copied_bytes,
         total_bytes=promotion.total_bytes,
         fraction=fraction_of(promotion),
         failure=PromotionFailure(words(failure["kind"]), failure["message"], failure["hint"])
         if failure
         else None,
+        can_evaluate=can_write and is_listed,
         can_retry=can_write and promotion.status is PromotionStatus.FAILED and not is_deleted,
         again_url=f"/checkpoints/{promotion.adapter.checkpoint.slug}/promote",
         asked_by=promotion.asked_by,
@@ -105,7 +118,14 @@ def promotion_page(promotion: Promotion, *, can_write: bool) -> PromotionPage:
     )
 
 
-def _status_words(promotion: Promotion) -> str:
+def new_evaluation_url(models: Sequence[str]) -> str:
+    """The form of a new evaluation of `models`, each named by endpoint and model."""
+    return f"/evaluations/new?{urlencode([('model', each) for each in models])}"
+
+
+def _status_words(promotion: Promotion, *, is_awaited: bool) -> str:
+    if is_awaited:
+        return "Promoted: complete and checked. Its endpoint does not name it yet"
     if promotion.status is PromotionStatus.SUCCEEDED:
         return "Promoted: complete, checked, and served by name"
     if promotion.status is PromotionStatus.FAILED:

@@ -4,7 +4,7 @@ Source of names and fields: peft 0.18.1, `PeftModel.save_pretrained` and `LoraCo
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, BinaryIO
@@ -65,7 +65,7 @@ def look_at(folder: int) -> Export:
             message = f"{WEIGHTS} is not whole: {error}"
             raise BadExport(ExportFault.WEIGHTS_BROKEN, message) from None
     return Export(
-        base=str(config.get("base_model_name_or_path") or "")[:500],
+        base=_plain(config.get("base_model_name_or_path"))[:500],
         rank=_rank(config, shapes),
         tensor_count=len(shapes),
         weights_bytes=weights_bytes,
@@ -109,16 +109,15 @@ def _config(data: bytes) -> Mapping[str, Any]:
 def _rank(config: Mapping[str, Any], shapes: Shapes) -> int:
     """The largest rank, after a look at whether the tensors have those that the config names."""
     by_layer = _ranks_by_layer(config)
+    places = {key: place for place, key in enumerate(by_layer)}
     found: list[int] = [config["r"]]
     for name, shape in shapes.items():
         half = next((half for half in _HALVES if half in name), None)
         if half is None:
             continue
-        layer = name.partition(half)[0]
-        wanted = next(
-            (rank for key, rank in by_layer.items() if layer == key or layer.endswith(f".{key}")),
-            config["r"],
-        )
+        # The first pattern that the layer ends with; not all of them are tried: there may be many.
+        keys = [key for key in _endings(name.partition(half)[0]) if key in places]
+        wanted = by_layer[min(keys, key=places.__getitem__)] if keys else config["r"]
         place = _HALVES[half]
         if len(shape) <= place or shape[place] != wanted:
             message = f"{name[:80]!r} has shape {shape}, {CONFIG} names rank {wanted} for it"
@@ -130,6 +129,13 @@ def _rank(config: Mapping[str, Any], shapes: Shapes) -> int:
     return max(found)
 
 
+def _endings(layer: str) -> Iterator[str]:
+    """`a.b.c`, `b.c`, `c`."""
+    while layer:
+        yield layer
+        layer = layer.partition(".")[2]
+
+
 def _bias(config: Mapping[str, Any]) -> tuple[str, ...]:
     return ("bias",) if config.get("bias", "none") != "none" else ()
 
@@ -139,6 +145,12 @@ def _ranks_by_layer(config: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise _broken("has a rank_pattern that is no object")
     return found
+
+
+def _plain(value: Any) -> str:
+    """As text that every database holds."""
+    text = str(value or "").encode(errors="replace").decode()
+    return text.replace("\0", "\ufffd")
 
 
 def _broken(what: str) -> BadExport:

@@ -7,6 +7,7 @@ begins with the run's watch, whose row lets one of them at a time go on.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import isfinite
 from pathlib import Path
 from uuid import UUID
 
@@ -32,9 +33,9 @@ __all__ = [
     "SavedLine",
     "Shown",
     "evaluation_of",
+    "find_best_exportable",
     "get",
     "is_exportable",
-    "list_of_run",
     "list_page",
     "list_with_best",
     "note_folder",
@@ -117,7 +118,7 @@ async def note_folder(
             session.add(row)
         there.add(row.id)
         row.path, row.size_bytes = str(saved.path), saved.size_bytes
-        row.saved_at = datetime.fromtimestamp(saved.saved_at, UTC)
+        row.saved_at = _time_of(saved.saved_at, now)
         row.is_complete, row.problem = not saved.problem, saved.problem
         row.seen_at, row.gone_at = now, None
     for row in rows:
@@ -133,12 +134,6 @@ async def get(session: AsyncSession, slug: str) -> Checkpoint:
     if row is None:
         raise NotFound(f"there is no checkpoint {slug}")
     return row
-
-
-async def list_of_run(session: AsyncSession, run: Run) -> tuple[list[Shown], Best]:
-    """All checkpoints of a run, the highest step first, and the steps that did best."""
-    rows = await repository.list_of_run(session, run.id, limit=MAX_CHECKPOINTS)
-    return await _shown(session, run, rows, rows)
 
 
 async def list_page(
@@ -171,6 +166,17 @@ async def list_with_best(
     return page_of(shown, limit, lambda each: [each.row.step, str(each.row.id)]), best
 
 
+async def find_best_exportable(session: AsyncSession, run: Run) -> Checkpoint | None:
+    """The adapter that did best of those that can be promoted; None if none was measured."""
+    exports = await repository.list_of_run(
+        session, run.id, kind=CheckpointKind.ADAPTER, limit=MAX_CHECKPOINTS
+    )
+    if not exports:
+        return None
+    _, best = await _shown(session, run, exports, exports)
+    return next((row for row in exports if row.id == best.exportable), None)
+
+
 async def evaluation_of(session: AsyncSession, row: Checkpoint, run: Run) -> EvaluationCount | None:
     """What the run measured with the weights of this checkpoint; None if it did not."""
     return of_checkpoint(row, await metrics.list_evaluation_counts(session, run))
@@ -186,7 +192,7 @@ async def _shown(
         for view in views:
             columns = view.columns
             passes = dict(zip(columns.steps.tolist(), columns.values.tolist(), strict=True))
-    passes = {step: value for step, value in passes.items() if value == value}
+    passes = {step: value for step, value in passes.items() if isfinite(value)}
     best = find_best(exports, counts, passes)
     return [show(row, best, counts, passes) for row in rows], best
 
@@ -214,6 +220,13 @@ def _new(run: Run, kind: CheckpointKind, step: int, now: datetime) -> Checkpoint
         problem="",
         saved_at=now,
     )
+
+
+def _time_of(seconds: float, now: datetime) -> datetime:
+    """`now` for what lies ahead of it or in no year: a job may set any time on its files."""
+    if not 0 <= seconds <= now.timestamp():
+        return now
+    return datetime.fromtimestamp(seconds, UTC)
 
 
 def _attempt_at(attempts: Sequence[Attempt], seconds: float) -> int:

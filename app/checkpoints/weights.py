@@ -13,6 +13,7 @@ from math import prod
 from typing import Any, BinaryIO
 
 MAX_HEADER_BYTES = 20_000_000
+MAX_NAME_CHARS = 1_000
 _LENGTH_BYTES = 8
 _MAX_DIMENSIONS = 8
 _BITS = {
@@ -67,6 +68,8 @@ def _entries(header: bytes) -> Mapping[str, Any]:
 
 def _tensor(name: str, entry: Any) -> tuple[tuple[int, ...], _Extent]:
     """Shape and place of a tensor, which agree."""
+    if len(name) > MAX_NAME_CHARS:
+        raise BadWeights(f"the name of {name[:80]!r} has over {MAX_NAME_CHARS:,} characters")
     try:
         shape = tuple(_whole(each) for each in entry["shape"])
         begin, end = (_whole(each) for each in entry["data_offsets"])

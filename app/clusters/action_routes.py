@@ -26,7 +26,7 @@ _TEXTS = (
     *("name", "address", "credential", "eks_cluster", "region", "role_arn", "access_key_id"),
     *("ca", "max_running_runs"),
 )
-_EMPTY = Wish(name="", address="", credential=CredentialKind.AWS)
+_EMPTY = Wish(name="", address="")
 
 
 @router.get("/clusters/new")

@@ -130,7 +130,7 @@ def _credential(wish: Wish, said: Mapping[str, str]) -> FormField:
         help="A dashboard's URL takes a token or none, a sagemaker_ray:// address one of the "
         "other two.",
         choices=[kind.value for kind in CredentialKind],
-        labels={kind.value: words.capitalize() for kind, words in _CHOICES.items()},
+        labels={kind.value: words[:1].upper() + words[1:] for kind, words in _CHOICES.items()},
         problem=said.get("credential", ""),
     )
 

@@ -2,15 +2,20 @@
 
 from collections.abc import Callable, Iterable
 from functools import cache
-
-from pathspec import GitIgnoreSpec
-from pathspec.patterns.gitignore import GitIgnorePatternError
+from typing import TYPE_CHECKING
 
 from app.errors import Invalid
 
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
-def patterns(lines: Iterable[str]) -> GitIgnoreSpec:
+
+def patterns(lines: Iterable[str]) -> "GitIgnoreSpec":
     """Raises `Invalid` for a line that is no pattern."""
+    # Loaded, with the engine of its patterns, where code is packed.
+    from pathspec import GitIgnoreSpec
+    from pathspec.patterns.gitignore import GitIgnorePatternError
+
     try:
         return GitIgnoreSpec.from_lines(lines)
     except (GitIgnorePatternError, ValueError) as error:

@@ -2,11 +2,15 @@
 
 import json
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from app.commands.progress import Progress, promotion_line
 from app.commands.target import EPILOG, AsJson, Token, Url, client_of
+
+if TYPE_CHECKING:
+    from app.client import Client
 
 app = typer.Typer(
     help="Adapters that were promoted from runs, over the API of a running Skydeck.",
@@ -37,6 +41,15 @@ def list_adapters(
         page = client.list_adapters(project=project, run=run, limit=limit)
     text = json.dumps(page, indent=2) if as_json else adapters_table(page["items"])
     sys.stdout.write(text + "\n")
+
+
+def wait_for(client: "Client", promotion_id: str) -> dict[str, Any]:
+    """The promotion once it has ended; how far it is, is said on stderr."""
+    goes_on = "the promotion goes on: its page and `skydeck adapter list` show it"
+    with Progress(goes_on=goes_on) as progress:
+        return client.wait_promotion(
+            promotion_id, tell=lambda found: progress.tell(promotion_line(found))
+        )
 
 
 def said(promotion: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from app.commands.evaluation import wait_for
 from app.commands.target import AsJson, Token, Url, client_of
 
 EMBEDDED = "embedded"
@@ -50,7 +51,7 @@ def evaluate(
             concurrency=concurrency,
         )
         if wait:
-            found = client.wait_for_evaluation(found["id"])
+            found = wait_for(client, found["id"])
     text = evaluation_text(found) if wait else found["id"]
     sys.stdout.write((json.dumps(found, indent=2) if as_json else text) + "\n")
     raise typer.Exit(1 if wait and found["status"] != "succeeded" else 0)

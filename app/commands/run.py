@@ -178,7 +178,7 @@ def promote(
     as_json: AsJson = False,
 ) -> None:
     """Have an adapter that a run has exported served by name; print its model id."""
-    from app.commands.adapter import said
+    from app.commands.adapter import said, wait_for
 
     if step != "best" and not (step.isascii() and step.isdigit()):
         raise typer.BadParameter("--step takes a whole number, or best")
@@ -186,7 +186,7 @@ def promote(
         checkpoint = client.find_export(run_id, None if step == "best" else int(step))
         promotion = client.promote(checkpoint["id"], name=name)
         if wait:
-            promotion = client.wait_promotion(promotion["id"])
+            promotion = wait_for(client, promotion["id"])
     _say(_text(promotion) if as_json else promotion["model"])
     if promotion["error"]:
         sys.stderr.write(said(promotion) + "\n")

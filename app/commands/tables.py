@@ -12,6 +12,7 @@ from app.models import AuditEntry, Endpoint, Project, User
 from app.projects.service import Member
 from app.secrets.service import Listed
 from app.users.service import TokenEntry
+from app.web.filters import latency
 
 _COLUMNS = ("ID", "STATUS", "STEP", "SOLVE RATE", "CREATED (UTC)", "NAME")
 _USER_COLUMNS = ("NAME", "ROLE", "CREATED (UTC)")
@@ -20,7 +21,8 @@ _AUDIT_COLUMNS = ("WHEN (UTC)", "WHO", "FROM", "ACTION", "OUTCOME", "OBJECT")
 _PROJECT_COLUMNS = ("ID", "MEMBERS", "RUNS", "CREATED (UTC)", "NAME")
 _MEMBER_COLUMNS = ("NAME", "ROLE", "SINCE (UTC)")
 _EXPERIMENT_COLUMNS = ("ID", "VERSION", "RECIPE", "PROJECT", "CREATED (UTC)", "NAME")
-_ADAPTER_COLUMNS = ("ID", "STATUS", "RUN", "STEP", "SOLVE RATE", "MADE", "MODEL")
+_ADAPTER_COLUMNS = ("ID", "STATUS", "RUN", "STEP", "SOLVE RATE", "CREATED (UTC)", "MODEL")
+_EVALUATION_COLUMNS = ("ID", "STATUS", "EPISODES", "EVAL SET", "CREATED (UTC)", "NAME")
 _SWEEP_COLUMNS = ("ID", "KIND", "RUNS", "EXPERIMENT", "CREATED (UTC)", "NAME")
 _CLUSTER_COLUMNS = ("ID", "KIND", "STATUS", "ADDRESS", "NAME")
 _ENDPOINT_COLUMNS = ("ID", "STATUS", "MODELS", "LATENCY", "SEEN (UTC)", "URL", "NAME")
@@ -57,14 +59,14 @@ def experiment_text(experiment: dict[str, Any], versions: Sequence[dict[str, Any
         f"project     {experiment['project']}",
         f"recipe      {experiment['recipe'] or '-'}",
         f"tags        {', '.join(experiment['tags']) or '-'}",
-        f"created     {_time(experiment['created_at'])}  by {experiment['owner']}",
+        f"created     {_moment(experiment['created_at'])}  by {experiment['owner']}",
     ]
     if experiment["archived_at"]:
-        lines.append(f"archived    {_time(experiment['archived_at'])}")
+        lines.append(f"archived    {_moment(experiment['archived_at'])}")
     if origin:
         lines.append(f"forked from {origin['id']} version {origin['version']}")
     for each in versions:
-        made = f"{_time(each['created_at'])}  by {each['created_by']}"
+        made = f"{_moment(each['created_at'])}  by {each['created_by']}"
         lines.append(f"version {each['version']}   {each['digest'][:12]}  {made}")
         lines += [f"            {change_line(change)}" for change in each["changes"]]
     return "\n".join(lines)
@@ -162,6 +164,22 @@ def few_drawn(wanted: int, total: int) -> str:
     return f"only {total} different configs can be drawn, not {wanted}"
 
 
+def evaluations_table(evaluations: Sequence[dict[str, Any]]) -> str:
+    """One line an evaluation under a line of titles; episodes played, of all."""
+    rows = [
+        (
+            each["id"],
+            each["status"],
+            f"{each['progress']['played']}/{each['progress']['total']}",
+            each["eval_set"],
+            _time(each["created_at"]),
+            each["name"],
+        )
+        for each in evaluations
+    ]
+    return _table([_EVALUATION_COLUMNS, *rows])
+
+
 def evaluation_text(evaluation: dict[str, Any]) -> str:
     """Rates with their intervals, pass_at_1 under its own name, and what McNemar's test says."""
     rows = [("model", "solve rate", "pass_at_1", "without an answer")]
@@ -200,7 +218,7 @@ def cluster_text(cluster: dict[str, Any]) -> str:
         f"credential  {cluster['credential']}",
         f"status      {cluster['status']}  {cluster['message']}".rstrip(),
         f"runs        {cluster['max_running_runs']} at a time",
-        f"seen        {_time(cluster['observed_at'])}",
+        f"seen        {_moment(cluster['observed_at'])}",
     ]
     return "\n".join(lines)
 
@@ -214,7 +232,7 @@ def check_text(check: dict[str, Any]) -> str:
 
 
 def endpoints_table(endpoints: Sequence[Endpoint]) -> str:
-    """One line an endpoint under a line of titles; latencies in milliseconds."""
+    """One line an endpoint under a line of titles; latencies as the pages say them."""
     return _table([_ENDPOINT_COLUMNS, *(_endpoint_row(each) for each in endpoints)])
 
 
@@ -274,9 +292,9 @@ def run_text(run: dict[str, Any]) -> str:
         f"status      {run['status']}  {run['status_reason']}".rstrip(),
         f"step        {_step(run)}",
         f"cluster     {run['cluster'] or '-'}",
-        f"created     {_time(run['created_at'])}  by {run['owner']}",
-        f"started     {_time(run['started_at'])}",
-        f"ended       {_time(run['ended_at'])}",
+        f"created     {_moment(run['created_at'])}  by {run['owner']}",
+        f"started     {_moment(run['started_at'])}",
+        f"ended       {_moment(run['ended_at'])}",
     ]
     if run["queue_position"]:
         lines.append(f"queue       position {run['queue_position']}")
@@ -308,12 +326,12 @@ def _user_row(user: User) -> tuple[str, ...]:
 
 
 def _endpoint_row(endpoint: Endpoint) -> tuple[str, ...]:
-    seen, latency = endpoint.observed_at, endpoint.latency_seconds
+    seen, took = endpoint.observed_at, endpoint.latency_seconds
     return (
         endpoint.slug,
         endpoint.status,
         str(len(endpoint.models)),
-        "-" if latency is None else f"{1000 * latency:.0f} ms",
+        "-" if took is None else latency(took),
         _time(seen.isoformat() if seen else None),
         endpoint.base_url or "-",
         endpoint.name,
@@ -350,6 +368,11 @@ def _step(run: dict[str, Any]) -> str:
 
 def _time(text: str | None) -> str:
     return "-" if text is None else text[:19].replace("T", " ")
+
+
+def _moment(text: str | None) -> str:
+    """A time in a line that has no title to name its zone."""
+    return "-" if text is None else f"{_time(text)} UTC"
 
 
 def _number(value: float | None) -> str:

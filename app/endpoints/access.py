@@ -18,9 +18,8 @@ from app.observability.masking import remember
 from app.outgoing.client import RuleSource
 from app.outgoing.errors import BadAddress
 from app.secrets import service as secrets
+from app.settings import ENDPOINT_FILE
 
-ANNOUNCEMENT = "endpoint.json"
-"""In the home folder: `{"base_url", "key"}` of the embedded endpoint, while it runs."""
 NOT_RUNNING = "This machine's endpoint does not run. `skydeck up` starts it."
 _EMBEDDED_KEY = "EMBEDDED_ENDPOINT"
 
@@ -82,7 +81,7 @@ def open_http(
 def read_announcement(home: Path) -> tuple[str, str]:
     """Base URL and key of the embedded endpoint. Raises `ModelError` if it does not run."""
     try:
-        found = json.loads((home / ANNOUNCEMENT).read_bytes())
+        found = json.loads((home / ENDPOINT_FILE).read_bytes())
     except (OSError, ValueError):
         found = None
     if not isinstance(found, Mapping) or not all(

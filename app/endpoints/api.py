@@ -29,6 +29,7 @@ async def register_endpoint(
     body: EndpointBody, caller: Admin, store: Store, resolver: Dns, once: Idempotent
 ) -> EndpointAnswer:
     """Registers an endpoint; the worker looks at it within a second."""
+    service.require_plausible(name=body.name, base_url=body.base_url, key=body.key)
     await service.require_callable(store, resolver, body.base_url)
     async with store.write() as session:
 

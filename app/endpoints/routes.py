@@ -49,11 +49,12 @@ async def register_endpoint(
 ) -> Response:
     actor = viewer.principal.actor
     try:
+        service.require_plausible(name=name, base_url=base_url, key=key)
         await service.require_callable(store, resolver, base_url)
         async with store.write() as session:
             made = await service.register(session, actor, name=name, base_url=base_url, key=key)
     except Invalid as error:
-        values = {"name": name, "base_url": base_url}
+        values = {"name": name, "base_url": base_url, "key": key}
         context = await _list_page(store, viewer, values, _problems(error))
         return page(request, "endpoints/list.html", context, status=422)
     return flash(RedirectResponse(f"{URL}/{made.slug}", 303), "endpoint-registered")
@@ -84,9 +85,10 @@ async def change_endpoint(
     key: Text = "",
 ) -> Response:
     """What is refused is shown again, but for the key."""
-    values = {"name": name, "base_url": base_url, "key_choice": key_choice}
+    values = {"name": name, "base_url": base_url, "key_choice": key_choice, "key": key}
     try:
         new_key = _chosen_key(key_choice, key)
+        service.require_plausible(name=name, base_url=base_url, key=new_key)
         await service.require_callable(store, resolver, base_url)
         async with store.write() as session:
             endpoint = await service.get(session, slug)

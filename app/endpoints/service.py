@@ -28,6 +28,8 @@ from app.secrets import service as secrets
 __all__ = ["EndpointAccess", "access_of", "open_model"]
 
 EMBEDDED = "embedded"
+EMBEDDED_MAZE = (9, 9)
+"""Height and width in cells. A test holds it to `worker/serving`, which the app may not import."""
 _TAKEN = "another endpoint has this name"
 
 
@@ -53,9 +55,26 @@ async def get(session: AsyncSession, slug: str) -> Endpoint:
     return endpoint
 
 
+async def find_called(session: AsyncSession, name: str) -> Endpoint | None:
+    """By its slug, or else by its name."""
+    by_slug = await repository.find_by_slug(session, name)
+    return by_slug or await repository.find_by_name(session, name)
+
+
 async def list_all(session: AsyncSession) -> Sequence[Endpoint]:
     """The embedded one first, then by age."""
     return await repository.list_all(session)
+
+
+async def is_listed(session: AsyncSession, slug: str, model: str) -> bool:
+    """Whether the endpoint named this model at the last look at it that succeeded."""
+    endpoint = await repository.find_by_slug(session, slug)
+    return endpoint is not None and any(each["id"] == model for each in endpoint.models)
+
+
+def maze_size_of(endpoint: Endpoint) -> tuple[int, int] | None:
+    """Height and width of the only mazes that its models know; None: not known."""
+    return EMBEDDED_MAZE if endpoint.kind is EndpointKind.EMBEDDED else None
 
 
 def models_of(endpoint: Endpoint) -> list[EndpointModel]:
@@ -71,6 +90,11 @@ def models_of(endpoint: Endpoint) -> list[EndpointModel]:
         )
         for each in endpoint.models
     ]
+
+
+def require_plausible(*, name: str, base_url: str, key: str | None) -> None:
+    """Raises `Invalid` with what is wrong in all fields, before anything is asked or stored."""
+    checked(name=name, base_url=base_url, key=key)
 
 
 async def require_callable(database: Database, resolver: Resolver, base_url: str) -> None:

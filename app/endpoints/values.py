@@ -7,6 +7,7 @@ import httpx
 from app.errors import Invalid, Problem
 from app.outgoing.address import DEFAULT_PORTS, parse_url
 from app.outgoing.errors import BadAddress
+from app.secrets.masking import MIN_LENGTH
 
 MAX_NAME = 100
 MAX_URL = 2_000
@@ -36,7 +37,13 @@ def checked(*, name: str, base_url: str, key: str | None) -> Values:
     except BadAddress as error:
         problems.append(Problem("base_url", error.rule, error.message))
     key = None if key is None else key.strip()
-    if key and not (len(key) <= MAX_KEY and key.isascii() and key.isprintable()):
+    if key and len(key) < MIN_LENGTH:
+        message = (
+            f"a key has at least {MIN_LENGTH} characters, since a shorter one cannot be masked in "
+            "logs: give the server a longer one, or leave this empty if it asks for none"
+        )
+        problems.append(Problem("key", "too_short", message))
+    elif key and not (len(key) <= MAX_KEY and key.isascii() and key.isprintable()):
         message = (
             f"a key has at most {MAX_KEY:,} plain characters on one line, as headers take them"
         )
@@ -51,6 +58,8 @@ def base_url_of(text: str) -> str:
 
     Raises `BadAddress`.
     """
+    if not text.strip():
+        raise BadAddress("Give its address, such as https://llm.example.com/v1.", rule="missing")
     if len(text) > MAX_URL:
         raise BadAddress(f"An address has at most {MAX_URL:,} characters.", rule="length")
     url = parse_url(text)

@@ -8,7 +8,7 @@ from app.endpoints import service
 from app.endpoints.contexts import EndpointPage, EndpointState, ModelRow
 from app.llm.dialect import Dialect
 from app.models import Endpoint, EndpointKind
-from app.web.filters import duration
+from app.web.filters import latency
 from app.web.forms import FormField
 
 KEEP, REPLACE, NONE = "keep", "replace", "none"
@@ -23,7 +23,7 @@ _KEY_HELP = "Encrypted at once and never shown again. Leave it empty if the serv
 
 def state_of(endpoint: Endpoint) -> EndpointState:
     is_embedded = endpoint.kind is EndpointKind.EMBEDDED
-    latency = endpoint.latency_seconds
+    took = endpoint.latency_seconds
     return EndpointState(
         slug=endpoint.slug,
         name=endpoint.name,
@@ -31,7 +31,7 @@ def state_of(endpoint: Endpoint) -> EndpointState:
         status=endpoint.status,
         since=endpoint.status_since,
         message=endpoint.message,
-        latency="" if latency is None else duration(latency),
+        latency="" if took is None else latency(took),
         observed_at=endpoint.observed_at,
         is_embedded=is_embedded,
         has_key=is_embedded or endpoint.secret_name is not None,
@@ -64,7 +64,7 @@ def endpoint_page(
 def form_fields(
     values: Mapping[str, str], problems: Mapping[str, str], *, has_key: bool | None = None
 ) -> list[FormField]:
-    """Name, base URL and key; `has_key` None: of a new endpoint."""
+    """Name, base URL and key; `has_key` None: of a new endpoint. A typed key is not shown again."""
     fields = [
         FormField(
             "name",
@@ -89,6 +89,8 @@ def form_fields(
     if has_key is not None:
         fields.append(_key_choice(values, has_key=has_key))
     key_help = _KEY_HELP if has_key is None else "Only if it is to be replaced."
+    if values.get("key"):
+        key_help = "A key is never shown again: type it once more."
     return [
         *fields,
         FormField(

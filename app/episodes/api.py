@@ -8,7 +8,6 @@ from fastapi import Depends, Query
 from app.access.limits import RequestLimit
 from app.api.deps import (
     DEFAULT_LIMIT,
-    Config,
     EpisodeReader,
     EpisodeWriter,
     IdCursor,
@@ -26,7 +25,7 @@ from app.clock import utcnow
 from app.db import Database
 from app.episodes import service
 from app.episodes.conversations import all_messages, request_of
-from app.episodes.endpoint_models import EndpointModels
+from app.episodes.deps import Models
 from app.episodes.schemas import (
     EpisodeAnswer,
     EpisodeBody,
@@ -37,7 +36,6 @@ from app.episodes.schemas import (
     TurnAnswer,
     TurnBody,
 )
-from app.episodes.seats import ModelSource
 from app.episodes.states import EpisodeOrigin
 from app.episodes.turns import TurnRequest, take_turns
 from app.models import Episode
@@ -48,13 +46,6 @@ router = Router(tags=["episodes"], route_class=JsonRoute)
 TURNS_A_MINUTE = 300
 """Of one caller: four lanes a request, so this paces nobody who looks at what is played."""
 _turns = [Depends(RequestLimit("turns", TURNS_A_MINUTE))]
-
-
-def get_models(store: Store, settings: Config) -> ModelSource:
-    return EndpointModels(store, settings)
-
-
-Models = Annotated[ModelSource, Depends(get_models)]
 
 
 @router.post("/episodes", status_code=201)
@@ -99,11 +90,11 @@ async def list_episodes(
 async def get_episode(
     episode_id: str,
     _caller: EpisodeReader,
-    session: Reading,
+    store: Store,
     messages: Annotated[bool, Query(description="With what each turn was asked")] = False,
 ) -> EpisodeAnswer:
     """An episode with all its turns."""
-    return await _answer(await service.get(session, episode_id), has_messages=messages)
+    return await _fresh(store, episode_id, has_messages=messages)
 
 
 @router.delete("/episodes/{episode_id}", status_code=204)
@@ -115,10 +106,11 @@ async def delete_episode(episode_id: str, caller: EpisodeWriter, session: Writin
 
 @router.get("/episodes/{episode_id}/lanes/{lane}/turns/{turn}")
 async def get_turn(
-    episode_id: str, lane: int, turn: int, _caller: EpisodeReader, session: Reading
+    episode_id: str, lane: int, turn: int, _caller: EpisodeReader, store: Store
 ) -> RequestAnswer:
     """One turn with exactly what the model was sent, pictures included."""
-    episode = await service.get(session, episode_id)
+    async with store.read() as session:
+        episode = await service.get(session, episode_id)
     row, played, messages = await request_of(episode, lane=lane, turn=turn)
     return RequestAnswer(
         lane=lane,
@@ -132,34 +124,45 @@ async def get_turn(
 
 @router.post("/episodes/{episode_id}/turns", dependencies=_turns)
 async def take_turn(
-    episode_id: str, caller: EpisodeWriter, store: Store, models: Models, body: TurnBody
+    episode_id: str,
+    caller: EpisodeWriter,
+    store: Store,
+    models: Models,
+    body: TurnBody | None = None,
 ) -> EpisodeAnswer:
     """Asks the models for their next turn, or takes a person's.
 
     What an endpoint does wrong is said in the lane's `failure`; nothing is lost, and asking again
     tries again. 409 where no turn can be taken now.
     """
-    await take_turns(store, models, episode_id, body.request(), actor=caller.actor)
+    request = (body or TurnBody()).request()
+    await take_turns(store, models, episode_id, request, actor=caller.actor)
     return await _fresh(store, episode_id)
 
 
 @router.post("/episodes/{episode_id}/retry", dependencies=_turns)
 async def retry_turn(
-    episode_id: str, caller: EpisodeWriter, store: Store, models: Models, body: LaneOnlyBody
+    episode_id: str,
+    caller: EpisodeWriter,
+    store: Store,
+    models: Models,
+    body: LaneOnlyBody | None = None,
 ) -> EpisodeAnswer:
     """Asks again where an endpoint gave no answer."""
-    request = TurnRequest(lane=body.lane, is_retry=True)
+    request = TurnRequest(lane=body.lane if body else None, is_retry=True)
     await take_turns(store, models, episode_id, request, actor=caller.actor)
     return await _fresh(store, episode_id)
 
 
 @router.post("/episodes/{episode_id}/stop")
 async def stop_episode(
-    episode_id: str, caller: EpisodeWriter, session: Writing, body: LaneOnlyBody
+    episode_id: str, caller: EpisodeWriter, store: Store, body: LaneOnlyBody | None = None
 ) -> EpisodeAnswer:
     """Ends the lanes that are not over; an answer that is under way is dropped."""
-    await service.stop(session, episode_id, actor=caller.actor, lane=body.lane)
-    return await _answer(await service.get(session, episode_id))
+    async with store.write() as session:
+        lane = body.lane if body else None
+        await service.stop(session, episode_id, actor=caller.actor, lane=lane)
+    return await _fresh(store, episode_id)
 
 
 @router.post("/episodes/{episode_id}/fork", status_code=201)
@@ -179,10 +182,10 @@ async def fork_episode(
         return await once.create(session, caller, make, answer=EpisodeAnswer)
 
 
-async def _fresh(store: Database, slug: str) -> EpisodeAnswer:
+async def _fresh(store: Database, slug: str, *, has_messages: bool = False) -> EpisodeAnswer:
     async with store.read() as session:
         episode = await service.get(session, slug)
-    return await _answer(episode)
+    return await _answer(episode, has_messages=has_messages)
 
 
 async def _answer(episode: Episode, *, has_messages: bool = False) -> EpisodeAnswer:

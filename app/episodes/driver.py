@@ -1,4 +1,4 @@
-"""Plays lanes with models: asks, waits within limits, retries; the rules are in `engine.py`."""
+"""Plays whole lanes with models: asks again and again, with patience; one turn is `asking.py`."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -8,11 +8,11 @@ from typing import TypeVar
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 from tenacity.wait import wait_base, wait_exponential_jitter
 
-from app.episodes.engine import Lane, LaneStatus, TurnRecord
-from app.llm.chat import ChatModel, Completion, ModelError, ModelErrorKind, OnText, Sampling
+from app.episodes.asking import TURN_SECONDS, Stopped, ask, unless
+from app.episodes.engine import Lane, TurnRecord
+from app.episodes.states import LaneStatus
+from app.llm.chat import ChatModel, Completion, ModelError, Sampling
 
-TURN_SECONDS = 120.0
-"""How long one answer may take, whatever trickles in meanwhile."""
 _LONGEST_WAIT_SECONDS = 60.0
 
 T = TypeVar("T")
@@ -26,33 +26,6 @@ class Patience:
 
     turn_seconds: float = TURN_SECONDS
     attempts: int = 4
-
-
-class Stopped(Exception):
-    """The play was told to stop while it waited for an answer."""
-
-
-async def play_turn(
-    lane: Lane,
-    model: ChatModel,
-    sampling: Sampling,
-    *,
-    turn_seconds: float = TURN_SECONDS,
-    on_text: OnText | None = None,
-) -> TurnRecord | None:
-    """Asks once for the next answer; a lane that failed is asked again.
-
-    None if no turn came of it: `lane.status` and `lane.failure` then say why. Never raises for
-    what an endpoint does. If the task is cancelled, the lane stays as it was.
-    """
-    if lane.status is LaneStatus.FAILED:
-        lane.retry()
-    try:
-        completion = await _ask(lane, model, sampling, turn_seconds, on_text)
-    except ModelError as error:
-        lane.fail(error)
-        return None
-    return lane.take(completion)
 
 
 async def play_episode(
@@ -92,8 +65,8 @@ async def _patiently(
 ) -> TurnRecord | None:
     """One turn, asked for again and again; ends the lane if that does not help."""
 
-    async def ask() -> Completion:
-        asked = _ask(lane, model, sampling, patience.turn_seconds, None)
+    async def attempt() -> Completion:
+        asked = ask(lane, model, sampling, patience.turn_seconds)
         return await _unless_cancelled(asked, cancel)
 
     async def wait(seconds: float) -> None:
@@ -109,7 +82,7 @@ async def _patiently(
         reraise=True,
     )
     try:
-        return lane.take(await retrying(ask))
+        return lane.take(await retrying(attempt))
     except ModelError as error:
         lane.fail(error)
         if not lane.is_over:
@@ -117,33 +90,9 @@ async def _patiently(
         return None
 
 
-async def _ask(
-    lane: Lane, model: ChatModel, sampling: Sampling, seconds: float, on_text: OnText | None
-) -> Completion:
-    try:
-        async with asyncio.timeout(seconds):
-            return await model.complete(lane.request(), sampling=sampling, on_text=on_text)
-    except TimeoutError:
-        raise ModelError(
-            ModelErrorKind.TIMED_OUT, f"The endpoint gave no whole answer in {seconds:g} seconds."
-        ) from None
-
-
 async def _unless_cancelled(work: Awaitable[T], cancel: asyncio.Event | None) -> T:
-    """What `work` gives. Raises `Stopped`, with the work cancelled, once `cancel` is set."""
-    if cancel is None:
-        return await work
-    task = asyncio.ensure_future(work)
-    told = asyncio.ensure_future(cancel.wait())
-    try:
-        await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise Stopped
-        return task.result()
-    finally:
-        for each in (task, told):
-            each.cancel()
-        await asyncio.gather(task, told, return_exceptions=True)
+    """What `work` gives. Raises `Stopped` once `cancel` is set."""
+    return await work if cancel is None else await unless(work, cancel.wait())
 
 
 class _Wait(wait_base):

@@ -34,6 +34,7 @@ class EndpointModels:
             endpoint_name=row.name,
             model=model,
             max_model_len=listed.max_model_len,
+            maze_size=endpoints.maze_size_of(row),
         )
 
     @asynccontextmanager

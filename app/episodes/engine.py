@@ -14,9 +14,8 @@ conversation is SkyRL's (`app.maze.episode`); a lane is rebuilt from its task an
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from app.episodes.outcomes import Effect, Outcome, classify, effect_of
-from app.episodes.states import LaneStatus as LaneStatus
-from app.episodes.states import Source as Source
+from app.episodes.outcomes import classify, effect_of
+from app.episodes.states import Effect, LaneStatus, Outcome, Source
 from app.llm.chat import Completion, ModelError, ModelErrorKind
 from app.maze.episode import Episode, Message
 from app.maze.generate import Cell, Maze
@@ -24,6 +23,10 @@ from app.maze.parse import KEYWORDS, Dialect, spell
 
 MAX_INPUT_TOKENS = 8192
 """SkyRL's `generator.max_input_length` in the VisGym recipes: longer prompts are not sent."""
+
+MAX_CHARACTERS = 1_000_000
+"""Of a lane's answers. No honest model comes near it, but a server need not count its tokens, and
+each look at the episode reads them all."""
 
 
 class LaneNotAsking(RuntimeError):
@@ -129,6 +132,7 @@ class Lane:
             has_pictures=has_pictures,
         )
         self._used_tokens = 0
+        self._characters = 0
 
     @classmethod
     def restore(
@@ -298,6 +302,13 @@ class Lane:
 
     def _watch_context(self, answer: Answer) -> None:
         """Ends the lane if the next prompt is too long for certain: it begins with this one."""
+        self._characters += len(answer.text)
+        if self._characters > MAX_CHARACTERS:
+            self._end_at_context(
+                f"The answers have {self._characters:,} characters; "
+                f"{MAX_CHARACTERS:,} are the limit."
+            )
+            return
         # Nobody counts a person's tokens, nor does every server: then the last count stays.
         if answer.prompt_tokens is not None:
             self._used_tokens = answer.prompt_tokens + (answer.completion_tokens or 0)

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from app.episodes.engine import Answer, Failure, Lane, Task
 from app.episodes.seats import Seat
+from app.episodes.states import LONGEST_CLAIM
 from app.llm.chat import ModelErrorKind
 from app.maze.parse import Dialect
 from app.models import Episode, EpisodeLane, EpisodeTurn
@@ -97,7 +98,8 @@ def seat_of(row: EpisodeLane) -> Seat:
 
 
 def is_claimed(row: EpisodeLane, now: datetime) -> bool:
-    return row.claim_until is not None and row.claim_until > now
+    """Whether somebody asks for the next turn just now."""
+    return row.claim_until is not None and now < row.claim_until <= now + LONGEST_CLAIM
 
 
 def answer_of(turn: EpisodeTurn) -> Answer:

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from app.episodes.states import Effect as Effect
-from app.episodes.states import Outcome as Outcome
+from app.episodes.states import Effect, Outcome
 from app.maze.env import BUMPED, EXECUTED
 from app.maze.generate import Cell
 

@@ -9,7 +9,7 @@ from sqlalchemy import delete, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import joinedload, selectinload
 
-from app.episodes.states import EpisodeOrigin
+from app.episodes.states import LONGEST_CLAIM, EpisodeOrigin
 from app.models import Episode, EpisodeLane, EpisodeTurn, TrainingRollouts
 
 _WITH = (
@@ -54,10 +54,10 @@ async def list_before(
     return (await session.scalars(query)).all()
 
 
-async def list_branches(session: AsyncSession, episode_id: UUID) -> Sequence[Episode]:
-    """Those that were branched from it, oldest first, without lanes."""
-    query = select(Episode).where(Episode.parent_id == episode_id).order_by(Episode.id)
-    return (await session.scalars(query)).all()
+async def list_branches(session: AsyncSession, episode_id: UUID, *, limit: int) -> list[Episode]:
+    """The newest of those that were branched from it, oldest first, without lanes."""
+    query = select(Episode).where(Episode.parent_id == episode_id).order_by(Episode.id.desc())
+    return list(reversed((await session.scalars(query.limit(limit))).all()))
 
 
 async def claim(
@@ -67,7 +67,11 @@ async def claim(
     return await _changed(
         session,
         lane,
-        or_(EpisodeLane.claim_until.is_(None), EpisodeLane.claim_until <= now),
+        or_(
+            EpisodeLane.claim_until.is_(None),
+            EpisodeLane.claim_until <= now,
+            EpisodeLane.claim_until > now + LONGEST_CLAIM,
+        ),
         values={"claim_token": token, "claim_until": until},
     )
 
@@ -78,6 +82,14 @@ async def apply(
     """Writes what came of a claim and ends it; False if it was not ours any more."""
     ended: dict[str, Any] = {"claim_token": None, "claim_until": None}
     return await _changed(session, lane, EpisodeLane.claim_token == token, values=values | ended)
+
+
+async def has_claim(session: AsyncSession, lane_id: UUID, token: str) -> bool:
+    """Whether the claim still stands: a lane that was stopped or deleted has none."""
+    query = select(EpisodeLane.id).where(
+        EpisodeLane.id == lane_id, EpisodeLane.claim_token == token
+    )
+    return await session.scalar(query) is not None
 
 
 async def end_claim(session: AsyncSession, lane_id: UUID, token: str) -> None:
@@ -91,6 +103,8 @@ async def end_claim(session: AsyncSession, lane_id: UUID, token: str) -> None:
 async def remove(session: AsyncSession, episode: Episode) -> None:
     """With its lanes and turns; what was branched from it stays."""
     lanes = select(EpisodeLane.id).where(EpisodeLane.episode_id == episode.id)
+    # A turn that is just being stored changes its lane first: none may come in between.
+    await session.execute(lanes.with_for_update())
     await session.execute(delete(EpisodeTurn).where(EpisodeTurn.lane_id.in_(lanes)))
     await session.execute(delete(EpisodeLane).where(EpisodeLane.episode_id == episode.id))
     orphans = update(Episode).where(Episode.parent_id == episode.id)

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from fastapi import Path, Query
 
-from app.api.deps import Reading, RunReader
+from app.api.deps import Reading, RunReader, Store
 from app.episodes import rollouts
-from app.episodes.schemas import RolloutAnswer, TrainingEvaluationAnswer
+from app.episodes.rollout_schemas import RolloutAnswer, TrainingEvaluationAnswer
 from app.routing import Router
 from app.runs import service as runs
 
@@ -38,12 +38,14 @@ async def get_training_episode(
     step: Step,
     number: Number,
     _caller: RunReader,
-    session: Reading,
+    store: Store,
     attempt: AttemptNumber = None,
 ) -> RolloutAnswer:
     """One of its episodes, rebuilt from seed and answers, beside what the run counted."""
-    run = await runs.get(session, run_id)
-    found = await rollouts.get_rollout(session, run, step, number, attempt=attempt)
+    async with store.read() as session:
+        run = await runs.get(session, run_id)
+        kept = await rollouts.get_rollout(session, run, step, number, attempt=attempt)
+    found = await rollouts.rebuild(kept)
     return RolloutAnswer.of(
         found.loaded,
         run=run.slug,

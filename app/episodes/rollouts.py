@@ -20,16 +20,37 @@ from app.errors import NotFound
 from app.metrics import service as metrics
 from app.models import Run, TrainingEvaluation
 
-__all__ = ["FoundRollout", "get_evaluation", "get_rollout", "pack", "rollout_as_episode"]
+__all__ = [
+    "FoundRollout",
+    "KeptRollout",
+    "get_evaluation",
+    "get_rollout",
+    "pack",
+    "rebuild",
+    "rollout_as_episode",
+]
 
 # Python's own words in it differ between versions.
 _PYTHONS_WORDS = "Cannot parse action string"
 _SHOWN = 120
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptRollout:
+    """Episode `number` of an evaluation, from 1 in the order of its dump, as it is stored.
+
+    `payload` are the packed answers of the whole evaluation; None: they were not kept.
+    """
+
+    evaluation: TrainingEvaluation
+    number: int
+    title: str
+    payload: bytes | None
+
+
 @dataclass(frozen=True, slots=True)
 class FoundRollout:
-    """Episode `number` of an evaluation, from 1 in the order of its dump."""
+    """Episode `number` of an evaluation, brought back."""
 
     evaluation: TrainingEvaluation
     number: int
@@ -49,15 +70,23 @@ async def get_evaluation(
 
 async def get_rollout(
     session: AsyncSession, run: Run, step: int, number: int, *, attempt: int | None = None
-) -> FoundRollout:
-    """An episode of an evaluation. Raises `NotFound`, with the reason, if it cannot be rebuilt."""
+) -> KeptRollout:
+    """An episode of an evaluation, to be brought back by `rebuild`. Raises `NotFound`."""
     evaluation = await get_evaluation(session, run, step, attempt=attempt)
     if not 1 <= number <= len(evaluation.items):
         raise NotFound(f"this evaluation has {len(evaluation.items)} episodes, no {number}")
     payload = await repository.find_rollouts(session, evaluation.id)
-    item = evaluation.items[number - 1]
-    loaded = await asyncio.to_thread(_rebuilt, payload, number, item, run.name)
-    return FoundRollout(evaluation, number, loaded)
+    return KeptRollout(evaluation=evaluation, number=number, title=run.name, payload=payload)
+
+
+async def rebuild(kept: KeptRollout) -> FoundRollout:
+    """Brings an episode back, in a thread: hold no session meanwhile.
+
+    Raises `NotFound`, with the reason, if it cannot be rebuilt.
+    """
+    item = kept.evaluation.items[kept.number - 1]
+    loaded = await asyncio.to_thread(_rebuilt, kept.payload, kept.number, item, kept.title)
+    return FoundRollout(kept.evaluation, kept.number, loaded)
 
 
 def rollout_as_episode(rollout: Rollout, item: dict[str, Any], *, title: str) -> LoadedEpisode:

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from app.api.schemas import Answer, Body, Line, no_nul
 from app.episodes.engine import Failure, TurnRecord
-from app.episodes.loaded import LoadedEpisode, LoadedLane, Recorded
+from app.episodes.loaded import LoadedEpisode, LoadedLane
 from app.episodes.service import MAX_LANES, MAX_SEED, MAX_TURNS, EpisodeSpec, LaneSpec
 from app.episodes.states import Effect, EpisodeOrigin, LaneStatus, Outcome, Source
 from app.episodes.turns import MAX_TEXT, TurnRequest
@@ -17,7 +17,7 @@ from app.llm.chat import ModelErrorKind, Sampling
 from app.maze.generate import Maze
 from app.maze.parse import Dialect
 from app.maze.solve import shortest_path
-from app.models import Episode, Run, TrainingEvaluation
+from app.models import Episode
 
 PROFILE: Literal["skyrl"] = "skyrl"
 _ENV = Annotated[str, StringConstraints(min_length=1, max_length=64), AfterValidator(no_nul)]
@@ -259,7 +259,7 @@ class EpisodeAnswer(PlayedAnswer):
     ) -> "EpisodeAnswer":
         parent = episode.parent
         return cls(
-            **_played(loaded, messages),
+            **played(loaded, messages),
             id=episode.slug,
             project=episode.project.slug,
             origin=episode.origin,
@@ -336,92 +336,10 @@ class RequestAnswer(Answer):
     turn: TurnAnswer
 
 
-class RecordedAnswer(Answer):
-    """What the run itself counted; `problem` says where the rebuilt episode differs from that."""
-
-    solved: bool
-    passed: bool
-    reward: float | None
-    turns: int
-    problem: str
-
-    @classmethod
-    def of(cls, recorded: Recorded) -> "RecordedAnswer":
-        return cls(
-            solved=recorded.is_solved,
-            passed=recorded.is_passed,
-            reward=recorded.reward,
-            turns=recorded.turns,
-            problem=recorded.problem,
-        )
-
-
-class RolloutAnswer(PlayedAnswer):
-    """An episode of an evaluation that a run made while training."""
-
-    run: str
-    attempt: int
-    step: int
-    number: int
-    recorded: RecordedAnswer | None
-
-    @classmethod
-    def of(
-        cls, loaded: LoadedEpisode, *, run: str, attempt: int, step: int, number: int
-    ) -> "RolloutAnswer":
-        return cls(
-            **_played(loaded, ()),
-            run=run,
-            attempt=attempt,
-            step=step,
-            number=number,
-            recorded=RecordedAnswer.of(loaded.recorded) if loaded.recorded else None,
-        )
-
-
-class TrainingItemAnswer(Answer):
-    """`passed`: rewarded above zero, as in pass_at_1; `solved`: the goal was reached."""
-
-    number: int
-    seed: int | None
-    solved: bool
-    passed: bool
-    turns: int
-    reward: float | None
-
-
-class TrainingEvaluationAnswer(Answer):
-    run: str
-    attempt: int
-    step: int
-    env_id: str
-    max_turns: int | None
-    n: int
-    solved: int
-    passed: int
-    items: list[TrainingItemAnswer]
-
-    @classmethod
-    def of(cls, run: Run, evaluation: TrainingEvaluation) -> "TrainingEvaluationAnswer":
-        return cls(
-            run=run.slug,
-            attempt=evaluation.attempt_number,
-            step=evaluation.step,
-            env_id=evaluation.env_id,
-            max_turns=evaluation.max_turns,
-            n=evaluation.n,
-            solved=evaluation.solved_count,
-            passed=evaluation.passed_count,
-            items=[
-                TrainingItemAnswer(number=number, **item)
-                for number, item in enumerate(evaluation.items, start=1)
-            ],
-        )
-
-
-def _played(
+def played(
     loaded: LoadedEpisode, messages: Sequence[Sequence[Sequence[dict[str, Any]]]]
 ) -> dict[str, Any]:
+    """The fields of `PlayedAnswer`; `messages` by lane and turn, or empty where nobody asked."""
     task = loaded.task
     asked = messages or repeat((), len(loaded.lanes))
     return {

@@ -1,13 +1,15 @@
 """Who plays in a lane, and where models come from."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Protocol
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from app.errors import Invalid, Problem
 from app.llm.chat import ChatModel, Sampling
+from app.maze.generate import size_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +20,8 @@ class Seat:
     endpoint_name: str = ""
     model: str = ""
     max_model_len: int | None = None
+    maze_size: tuple[int, int] | None = None
+    """Height and width of the only mazes that it knows; None: not known, or any."""
 
     @property
     def is_person(self) -> bool:
@@ -29,6 +33,23 @@ class Seat:
 
 
 PERSON = Seat()
+
+
+def require_sizes(seats: Sequence[Seat], env_id: str, field: str) -> None:
+    """Raises `Invalid` for models that know no mazes of this size, each at its place in `field`."""
+    height, width = size_of(env_id)
+    problems = []
+    for place, seat in enumerate(seats):
+        if seat.maze_size is None or seat.maze_size == (height, width):
+            continue
+        known = f"{seat.maze_size[0]} × {seat.maze_size[1]}"
+        message = (
+            f"only mazes of {known} cells are known to {seat.model} on {seat.endpoint_name}, and "
+            f"these have {height} × {width}: choose an environment of {known}, or another model"
+        )
+        problems.append(Problem(f"{field}.{place}", "maze_size", message))
+    if problems:
+        raise Invalid("; ".join(each.message for each in problems), problems)
 
 
 class ModelSource(Protocol):

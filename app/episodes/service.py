@@ -15,7 +15,14 @@ from app.clock import utcnow
 from app.episodes import repository
 from app.episodes.engine import MAX_INPUT_TOKENS, Failure, Lane, Task
 from app.episodes.loaded import LoadedEpisode, LoadedLane, lane_of, load, seat_of, task_of
-from app.episodes.seats import PERSON, ModelSource, Seat, sampling_of, stored_sampling
+from app.episodes.seats import (
+    PERSON,
+    ModelSource,
+    Seat,
+    require_sizes,
+    sampling_of,
+    stored_sampling,
+)
 from app.episodes.states import EpisodeOrigin, LaneStatus, Outcome
 from app.errors import Conflict, Invalid, NotFound, Problem
 from app.ids import new_id, new_slug
@@ -45,8 +52,9 @@ __all__ = [
 ]
 
 MAX_LANES = 4
-MAX_TURNS = 100
+MAX_TURNS = 200
 MAX_SEED = 2**63 - 1
+MAX_BRANCHES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +102,7 @@ async def create(
     """
     _require_ok(spec)
     seats = [await _seat(session, each, models) for each in spec.lanes]
+    require_sizes(seats, spec.env_id, "lanes")
     episode = _new(spec.task, spec.sampling, project_id, actor.name, EpisodeOrigin.PLAYGROUND)
     session.add(episode)
     await session.flush()
@@ -149,8 +158,8 @@ async def list_page(
 
 
 async def list_branches(session: AsyncSession, episode: Episode) -> Sequence[Episode]:
-    """Those that were branched from it, oldest first, without lanes."""
-    return await repository.list_branches(session, episode.id)
+    """The newest `MAX_BRANCHES` that were branched from it, oldest first, without lanes."""
+    return await repository.list_branches(session, episode.id, limit=MAX_BRANCHES)
 
 
 async def fork(

@@ -1,6 +1,10 @@
 """The words for how an episode stands and ends; docs/statuses.md lists them. Needs nothing."""
 
+from datetime import timedelta
 from enum import StrEnum
+
+LONGEST_CLAIM = timedelta(minutes=5)
+"""A turn's claim that ends later was made before the clock was set back: it holds nobody up."""
 
 
 class LaneStatus(StrEnum):

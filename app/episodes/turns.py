@@ -1,14 +1,17 @@
 """Takes turns of episodes: claims them, asks the models outside of any session, keeps what comes.
 
 A claim is a conditional UPDATE, so two that ask at once make one turn; it ends by itself, so a
-process that is killed leaves a turn that may be asked for again.
+process that is killed leaves a turn that may be asked for again. Stopping an episode ends its
+claims; whichever process asks sees that within a second, and hangs up on the endpoint.
 """
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.access.principal import Actor
@@ -18,12 +21,12 @@ from app.audit.service import Target
 from app.clock import utcnow
 from app.db import Database
 from app.episodes import repository
-from app.episodes.driver import TURN_SECONDS, play_turn
-from app.episodes.engine import Answer, Lane, Source, Task, persons_move
+from app.episodes.asking import TURN_SECONDS, Stopped, play_turn, unless
+from app.episodes.engine import Answer, Lane, Task, persons_move
 from app.episodes.loaded import is_claimed, lane_of, seat_of, task_of
 from app.episodes.seats import ModelSource, sampling_of
 from app.episodes.service import lane_values, turn_row
-from app.episodes.states import LaneStatus
+from app.episodes.states import LaneStatus, Source
 from app.errors import Conflict, Invalid, NotFound, Problem, SkydeckError
 from app.ids import new_id
 from app.llm.chat import ModelError, ModelErrorKind, Sampling
@@ -31,6 +34,8 @@ from app.models import Episode, EpisodeLane
 from app.secrets import service as secrets
 
 _CLAIM = timedelta(seconds=TURN_SECONDS + 30)
+LOOK_SECONDS = 1.0
+"""How often the one who asks looks whether the answer is still wanted."""
 MAX_TEXT = 4_000
 
 OnLaneText = Callable[[int, str], None]
@@ -193,9 +198,12 @@ async def _ask(
     try:
         # All its pictures are drawn again, which takes a while for large mazes.
         lane = await asyncio.to_thread(lane_of, claim.task, claim.row, has_pictures=True)
-        await _play(models, claim, lane, on_text)
+        await unless(_play(models, claim, lane, on_text), _unwanted(database, claim))
         async with database.write() as session:
             await _store(session, claim.row, lane, claim.token)
+    except Stopped:
+        # Whoever stopped it has ended the claim, and has said what became of the lane.
+        return
     except BaseException:
         await asyncio.shield(_end_claim(database, claim))
         raise
@@ -209,6 +217,16 @@ async def _play(models: ModelSource, claim: _Claim, lane: Lane, on_text: OnLaneT
             await play_turn(lane, model, claim.sampling, on_text=say)
     except SkydeckError as error:
         lane.fail(_as_model_error(error))
+
+
+async def _unwanted(database: Database, claim: _Claim) -> None:
+    """Returns once the claim is gone. A look that fails says nothing, and is made again."""
+    is_ours = True
+    while is_ours:
+        await asyncio.sleep(LOOK_SECONDS)
+        with suppress(SQLAlchemyError):
+            async with database.read() as session:
+                is_ours = await repository.has_claim(session, claim.row.id, claim.token)
 
 
 def _as_model_error(error: SkydeckError) -> ModelError:

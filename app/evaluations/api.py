@@ -20,7 +20,7 @@ from app.api.deps import (
 from app.api.idempotency import Idempotent
 from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
-from app.episodes.api import Models
+from app.episodes.deps import Models
 from app.evaluations import service, sets
 from app.evaluations.schemas import EvalSetAnswer, EvalSetBody, EvaluationAnswer, EvaluationBody
 from app.models import Evaluation

@@ -6,8 +6,11 @@ from dataclasses import dataclass, field
 
 from starlette.datastructures import FormData
 
+from app.endpoints.offered import ModelGroup
+from app.episodes.service import MAX_TURNS
+from app.episodes.words import environment_words
 from app.errors import Problem
-from app.evaluations import service
+from app.evaluations import service, sets
 from app.evaluations.contexts import (
     EvalSetRow,
     EvalSetsPage,
@@ -17,21 +20,24 @@ from app.evaluations.contexts import (
 )
 from app.evaluations.seeds import parse_seeds, seeds_text
 from app.evaluations.service import ModelRef, Request
-from app.evaluations.sets import MAX_TURNS, NewSet
+from app.evaluations.sets import NewSet
 from app.maze.eval_sets import EASY_SOLVABLE_15, EvalSet
+from app.maze.generate import MAX_SIZE, MIN_SIZE, SIZES
 from app.maze.parse import Dialect
-from app.playground.contexts import ModelGroup
-from app.playground.words import environment_words
 from app.recipes.numbers import find_number, find_whole_number
 from app.web.filters import sentence
-from app.web.forms import FormField, group_problems, typed_values
+from app.web.forms import FormField, group_problems, looked_up, typed_values
 from app.web.paging import Pager
 
 MODELS, EVAL_SET, NAME, PROJECT = "models", "eval_set", "name", "project"
 TEMPERATURE, SAMPLES, CONCURRENCY = "temperature", "samples", "concurrency"
-ENV, SEEDS, TURNS, DIALECT = "env_id", "seeds", "max_turns", "dialect"
+ENV, HEIGHT, WIDTH, SEEDS = "env_id", "height", "width", "seeds"
+TURNS, DIALECT = "max_turns", "dialect"
+CUSTOM = "custom"
 _NUMBER = "this is no number"
 _WHOLE = "this is no whole number"
+_SIZE_HELP = f"Of a custom environment: odd, {MIN_SIZE} to {MAX_SIZE}."
+_ENVIRONMENTS = {each: environment_words(each) for each in SIZES} | {CUSTOM: "Custom"}
 _DIALECTS: dict[str, str] = {
     Dialect.KEYWORD: "Keywords, as in <action>right</action>",
     Dialect.TUPLE: "Tuples",
@@ -47,11 +53,11 @@ class Draft:
 
     @classmethod
     def of(cls, form: FormData) -> "Draft":
-        ticked = [value for value in form.getlist(MODELS) if isinstance(value, str)]
+        ticked = [looked_up(value) for value in form.getlist(MODELS) if isinstance(value, str)]
         return cls(typed_values(form), ticked)
 
     def text(self, name: str) -> str:
-        return self.values.get(name, _DEFAULTS.get(name, ""))
+        return looked_up(self.values.get(name, _DEFAULTS.get(name, "")))
 
 
 _DEFAULTS = {
@@ -60,6 +66,8 @@ _DEFAULTS = {
     SAMPLES: "1",
     CONCURRENCY: str(service.DEFAULT_CONCURRENCY),
     ENV: "maze_2d/easy",
+    HEIGHT: "15",
+    WIDTH: "15",
     TURNS: "15",
     DIALECT: Dialect.KEYWORD.value,
 }
@@ -77,7 +85,9 @@ def request_of(draft: Draft, chosen: EvalSet) -> tuple[Request | None, list[Prob
     temperature = numbers.any(TEMPERATURE)
     samples, concurrency = numbers.whole(SAMPLES), numbers.whole(CONCURRENCY)
     if temperature is None or samples is None or concurrency is None:
-        return None, numbers.problems
+        return None, _ticked_problems(draft) + numbers.problems
+    if problems := _ticked_problems(draft):
+        return None, problems
     request = Request(
         models=wanted_models(draft),
         eval_set=chosen,
@@ -90,29 +100,17 @@ def request_of(draft: Draft, chosen: EvalSet) -> tuple[Request | None, list[Prob
 
 
 def set_of(draft: Draft) -> tuple[NewSet | None, list[Problem]]:
-    """The eval set that is asked for, or why it is none."""
-    numbers = _Numbers(draft)
-    turns = numbers.whole(TURNS)
-    problems = numbers.problems
-    seeds: list[int] = []
-    try:
-        seeds = parse_seeds(draft.text(SEEDS))
-    except ValueError as error:
-        problems = [*problems, Problem(SEEDS, "seeds", str(error))]
-    if draft.text(DIALECT) not in list(Dialect):
-        problems = [*problems, Problem(DIALECT, "dialect", "there is no such dialect")]
-    if turns is None or problems:
-        return None, problems
-    return (
-        NewSet(
-            name=draft.text(NAME).strip(),
-            env_id=draft.text(ENV).strip(),
-            seeds=seeds,
-            max_turns=turns,
-            dialect=Dialect(draft.text(DIALECT)),
-        ),
-        [],
+    """The eval set that is asked for, or everything that keeps it from being one."""
+    typed = _SetValues(draft)
+    wanted = NewSet(
+        name=draft.text(NAME).strip(),
+        env_id=typed.env_id(),
+        seeds=typed.seeds(),
+        max_turns=typed.max_turns(),
+        dialect=typed.dialect(),
     )
+    problems = typed.problems + sets.problems_of(wanted)
+    return (None if problems else wanted), problems
 
 
 def new_page(
@@ -164,6 +162,12 @@ def set_row(found: EvalSet, *, project: str = "", owner: str = "", new_url: str)
     )
 
 
+def _ticked_problems(draft: Draft) -> list[Problem]:
+    if 1 <= len(draft.models) <= service.MAX_MODELS:
+        return []
+    return [Problem(MODELS, "count", f"tick 1 to {service.MAX_MODELS} models")]
+
+
 class _Numbers:
     """Reads numbers and collects what is none."""
 
@@ -182,6 +186,52 @@ class _Numbers:
         if found is None:
             self.problems.append(Problem(name, "number", _WHOLE))
         return found
+
+
+class _SetValues:
+    """Reads the values of a new set; one that cannot be read is told and stands for a good one."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self.problems: list[Problem] = []
+
+    def env_id(self) -> str:
+        """As chosen; `maze_2d/HEIGHTxWIDTH` of a custom one."""
+        chosen = self._draft.text(ENV).strip()
+        if chosen != CUSTOM:
+            return chosen
+        height, width = self._size(HEIGHT), self._size(WIDTH)
+        return f"maze_2d/{height or MIN_SIZE}x{width or MIN_SIZE}"
+
+    def seeds(self) -> list[int]:
+        try:
+            return parse_seeds(self._draft.text(SEEDS))
+        except ValueError as error:
+            self._tell(SEEDS, "seeds", str(error))
+            return [0]
+
+    def max_turns(self) -> int:
+        found = find_whole_number(self._draft.text(TURNS))
+        if found is None:
+            self._tell(TURNS, "number", _WHOLE)
+        return 1 if found is None else found
+
+    def dialect(self) -> Dialect:
+        text = self._draft.text(DIALECT)
+        if text in list(Dialect):
+            return Dialect(text)
+        self._tell(DIALECT, "dialect", "there is no such dialect")
+        return Dialect.KEYWORD
+
+    def _size(self, name: str) -> int | None:
+        found = find_whole_number(self._draft.text(name))
+        if found is None or found % 2 == 0 or not MIN_SIZE <= found <= MAX_SIZE:
+            self._tell(name, "size", f"this is no odd number from {MIN_SIZE} to {MAX_SIZE}")
+            return None
+        return found
+
+    def _tell(self, name: str, rule: str, message: str) -> None:
+        self.problems.append(Problem(name, rule, message))
 
 
 def _choices(draft: Draft, groups: Sequence[ModelGroup]) -> list[ModelChoices]:
@@ -226,11 +276,11 @@ def _set_fields(
     make = _Fields(draft, problems)
     return [
         make.field(NAME, "Name", "text", "Small letters, digits, dots and dashes."),
-        make.field(
-            ENV, "Environment", "text", "maze_2d/easy, maze_2d/hard or maze_2d/HEIGHTxWIDTH."
-        ),
+        make.choice(ENV, "Environment", list(_ENVIRONMENTS), _ENVIRONMENTS),
+        make.field(HEIGHT, "Height", "number", _SIZE_HELP),
+        make.field(WIDTH, "Width", "number", _SIZE_HELP),
         make.field(SEEDS, "Seeds", "text", "As in 0-63, 70, 75."),
-        make.field(TURNS, "Turns an episode", "number", f"At most {MAX_TURNS}."),
+        make.field(TURNS, "Turn limit", "number", f"Turns of an episode, {MAX_TURNS} at most."),
         make.choice(DIALECT, "Dialect", list(_DIALECTS), _DIALECTS),
         *make.project(projects),
     ]

@@ -1,5 +1,6 @@
 """Pages about evaluations and eval sets: lists, forms, results, and the results as a file."""
 
+import asyncio
 from typing import Annotated
 from uuid import UUID
 
@@ -9,7 +10,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from app.access.permissions import Permission
 from app.db import Database
-from app.episodes.api import Models
+from app.endpoints.offered import model_groups
+from app.episodes.deps import Models
 from app.episodes.seats import ModelSource
 from app.errors import Conflict, Invalid, NotFound, Problem
 from app.evaluations import forms, service, sets, views
@@ -18,7 +20,6 @@ from app.evaluations.export import csv_of
 from app.evaluations.forms import Draft
 from app.maze.eval_sets import EvalSet
 from app.models import Project
-from app.playground.offered import model_groups
 from app.projects import service as projects
 from app.routing import Router
 from app.web.deps import EvaluationReader, EvaluationWriter, Reader, Store, Viewer, Writer
@@ -118,7 +119,10 @@ async def show_evaluation(
             return Response(status_code=204)
         items = await service.list_played(session, evaluation)
     can_write = viewer.may(Permission.WRITE, evaluation.project_id)
-    context = views.evaluation_page(evaluation, items, after=after, can_write=can_write)
+    # It draws up to 256 mazes.
+    context = await asyncio.to_thread(
+        views.evaluation_page, evaluation, items, after=after, can_write=can_write
+    )
     if htmx.is_fragment:
         return fragment(request, "evaluations/_live.html", context)
     return page(request, "evaluations/show.html", context)

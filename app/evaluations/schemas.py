@@ -7,12 +7,13 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from app.api.schemas import Answer, Body, Line
+from app.episodes.service import MAX_TURNS
 from app.episodes.states import Outcome
 from app.evaluations import service
 from app.evaluations.results import Comparison, ModelResult, PlayedItem, compare, results
 from app.evaluations.seeds import LARGEST_SEED, MAX_SEEDS
 from app.evaluations.service import ModelRef, Request
-from app.evaluations.sets import MAX_TURNS, NewSet
+from app.evaluations.sets import NewSet
 from app.maze.eval_sets import EvalSet
 from app.maze.parse import Dialect
 from app.models import CustomEvalSet, Evaluation, EvaluationStatus

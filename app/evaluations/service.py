@@ -12,7 +12,7 @@ from app.audit import service as audit
 from app.audit.actions import Action
 from app.audit.service import Target
 from app.clock import utcnow
-from app.episodes.seats import ModelSource
+from app.episodes.seats import ModelSource, require_sizes
 from app.errors import Invalid, NotFound, Problem
 from app.evaluations import progress, repository
 from app.evaluations.results import Counts, PlayedItem
@@ -68,6 +68,7 @@ async def create(
     if problems:
         raise Invalid("this evaluation cannot be made", problems)
     seats = [await models.seat(session, each.endpoint, each.model) for each in request.models]
+    require_sizes(seats, request.eval_set.env_id, "models")
     name = checked_name(request.name or _default_name(request))
     texts = {"name": name, "models": [each.model for each in request.models]}
     await secrets.refuse_values(session, [project.id], texts)

@@ -14,6 +14,7 @@ from app.audit import service as audit
 from app.audit.actions import Action
 from app.audit.service import Target
 from app.clock import utcnow
+from app.episodes.service import MAX_TURNS
 from app.errors import Conflict, Invalid, NotFound, Problem
 from app.evaluations import repository
 from app.evaluations.seeds import checked_seeds
@@ -25,7 +26,6 @@ from app.maze.solve import count_solvable
 from app.models import CustomEvalSet, Project
 from app.paging import Page, decode_id_cursor, page_of
 
-MAX_TURNS = 200
 MAX_CELLS = 200_000
 """Cells of all mazes of a set: counting what can be solved takes about a second for so many."""
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,62}[a-z0-9])?")
@@ -85,7 +85,7 @@ async def check(wanted: NewSet) -> EvalSet:
 
     Raises `Invalid` with every problem.
     """
-    problems = list(_problems(wanted))
+    problems = problems_of(wanted)
     if problems:
         raise Invalid("this is no eval set", problems)
     solvable = await asyncio.to_thread(
@@ -99,6 +99,32 @@ async def check(wanted: NewSet) -> EvalSet:
         dialect=wanted.dialect,
         solvable_count=solvable,
     )
+
+
+def problems_of(wanted: NewSet) -> list[Problem]:
+    """Everything that keeps it from being an eval set, found without a database."""
+    found: list[Problem] = []
+    if not _NAME.fullmatch(wanted.name):
+        found.append(Problem("name", "name", _NAME_RULE))
+    elif wanted.name in EVAL_SETS:
+        taken = f"{wanted.name} is built in: take another name"
+        found.append(Problem("name", "taken", taken))
+    try:
+        checked_seeds(wanted.seeds)
+    except ValueError as error:
+        found.append(Problem("seeds", "seeds", str(error)))
+    try:
+        height, width = size_of(wanted.env_id)
+        most = MAX_CELLS // (height * width)
+        if len(wanted.seeds) > most:
+            message = f"at most {most} mazes of this size fit into a set"
+            found.append(Problem("seeds", "too_many", message))
+    except ValueError as error:
+        found.append(Problem("env_id", "env_id", str(error)))
+    if not 1 <= wanted.max_turns <= MAX_TURNS:
+        message = f"an episode has 1 to {MAX_TURNS} turns"
+        found.append(Problem("max_turns", "range", message))
+    return found
 
 
 async def create(
@@ -141,28 +167,3 @@ def as_set(row: CustomEvalSet) -> EvalSet:
         dialect=Dialect(row.dialect),
         solvable_count=row.solvable_count,
     )
-
-
-def _problems(wanted: NewSet) -> list[Problem]:
-    found: list[Problem] = []
-    if not _NAME.fullmatch(wanted.name):
-        found.append(Problem("name", "name", _NAME_RULE))
-    elif wanted.name in EVAL_SETS:
-        taken = f"{wanted.name} is built in: take another name"
-        found.append(Problem("name", "taken", taken))
-    try:
-        checked_seeds(wanted.seeds)
-    except ValueError as error:
-        found.append(Problem("seeds", "seeds", str(error)))
-    try:
-        height, width = size_of(wanted.env_id)
-        most = MAX_CELLS // (height * width)
-        if len(wanted.seeds) > most:
-            message = f"at most {most} mazes of this size fit into a set"
-            found.append(Problem("seeds", "too_many", message))
-    except ValueError as error:
-        found.append(Problem("env_id", "env_id", str(error)))
-    if not 1 <= wanted.max_turns <= MAX_TURNS:
-        message = f"an episode has 1 to {MAX_TURNS} turns"
-        found.append(Problem("max_turns", "range", message))
-    return found

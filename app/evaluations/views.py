@@ -7,6 +7,7 @@ from string import ascii_uppercase
 from urllib.parse import urlencode
 
 from app.episodes.states import Outcome
+from app.episodes.words import OUTCOMES, environment_words
 from app.evaluations import progress, service
 from app.evaluations.contexts import (
     Bar,
@@ -27,7 +28,6 @@ from app.evaluations.results import results as results_of
 from app.maze.eval_sets import EASY_0_63_T15
 from app.maze.generate import size_of
 from app.models import Evaluation, EvaluationStatus
-from app.playground.words import OUTCOMES, environment_words
 from app.web.filters import percent
 from app.web.run_table import Condition, rate_figure
 from app.web.svg import MazePicture, maze_picture

@@ -33,8 +33,12 @@ _LONGEST_MESSAGE = 500
 _TOO_LONG = re.compile(
     r"context[ _](?:length|window)|maximum input length|too many input tokens", re.IGNORECASE
 )
-# vLLM's words for more answer than fits; the conversation itself may be short.
-_TOO_MUCH_ASKED = re.compile(r"\bmax_(?:completion_)?tokens\b.*(?:cannot|must not|at most)")
+# vLLM's words for more answer than fits; the conversation itself may be short. Looked for one after
+# the other: as one pattern a hostile text would cost the square of its length.
+_ASKED = re.compile(r"\bmax_(?:completion_)?tokens\b")
+_TOO_MUCH = re.compile(r"cannot|must not|at most")
+_DEEPEST = 16
+"""Levels of an error's JSON that are looked into; real ones have three."""
 _BEGINNINGS = {
     Kind.UNAUTHORIZED: "The endpoint refused its key",
     Kind.NOT_FOUND: "The endpoint does not have this model, or nothing at this address",
@@ -122,7 +126,7 @@ def retry_after(text: str, now: datetime) -> float | None:
         return min(float(text[:9]), LONGEST_WAIT_SECONDS)
     try:
         seconds = (parsedate_to_datetime(text) - now).total_seconds()
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
     return min(max(0.0, seconds), LONGEST_WAIT_SECONDS)
 
@@ -144,9 +148,14 @@ def _kind(status: int, text: str) -> Kind:
     if status >= 500:
         return Kind.SERVER_ERROR
     if status >= 400:
-        is_long = _TOO_LONG.search(text) and not _TOO_MUCH_ASKED.search(text)
+        is_long = _TOO_LONG.search(text) and not _asks_too_much(text)
         return Kind.CONTEXT_OVERFLOW if is_long else Kind.BAD_REQUEST
     return Kind.REFUSED if status >= 300 else Kind.BAD_ANSWER
+
+
+def _asks_too_much(text: str) -> bool:
+    asked = _ASKED.search(text)
+    return asked is not None and _TOO_MUCH.search(text, asked.end()) is not None
 
 
 def _kind_of_outgoing(error: OutgoingError) -> Kind:
@@ -170,16 +179,22 @@ def _text(body: bytes) -> str:
         return text
 
 
-def _said_in(body: Any) -> str:
+def _said_in(body: Any, depth: int = 0) -> str:
     if isinstance(body, str):
         return body
+    if depth > _DEEPEST:
+        return ""
     if isinstance(body, list):
-        return "; ".join(_said_in(each) for each in body[:3])
+        return "; ".join(_said_in(each, depth + 1) for each in body[:3])
     if not isinstance(body, Mapping):
         return ""
     for name in ("error", "detail", "message", "msg"):
         if body.get(name):
             where = body.get("loc") if name == "msg" else None
-            place = ".".join(map(str, where)) + ": " if isinstance(where, list) else ""
-            return place + _said_in(body[name])
+            place = ".".join(map(_place, where)) + ": " if isinstance(where, list) else ""
+            return place + _said_in(body[name], depth + 1)
     return ""
+
+
+def _place(part: Any) -> str:
+    return str(part) if isinstance(part, str | int) else "…"

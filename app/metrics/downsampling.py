@@ -2,7 +2,6 @@
 
 import numpy as np
 import numpy.typing as npt
-from tsdownsample import MinMaxLTTBDownsampler
 
 from app.metrics.columns import Floats, Steps
 
@@ -51,6 +50,9 @@ def _thin(indices: Indices, count: int) -> Indices:
 def _min_max_lttb(steps: Steps, values: Floats, *, finite: Indices, count: int) -> Indices:
     if finite.size <= count:
         return finite
+    # Loaded with the first long series, in a thread.
+    from tsdownsample import MinMaxLTTBDownsampler
+
     # Contiguous copies: the library warns about views.
     x, y = np.ascontiguousarray(steps[finite]), np.ascontiguousarray(values[finite])
     sampler = MinMaxLTTBDownsampler()  # type: ignore[no-untyped-call]  # its __init__ has no hints

@@ -113,6 +113,16 @@ async def find_newest_evaluation(session: AsyncSession, run: Run) -> TrainingEva
     return await repository.find_newest_evaluation(session, run.id)
 
 
+async def find_newest_and_untrained(
+    session: AsyncSession, run: Run
+) -> tuple[TrainingEvaluation | None, TrainingEvaluation | None]:
+    """The newest evaluation, and the one that was made before the first step of training."""
+    newest = await find_newest_evaluation(session, run)
+    if newest is None or newest.step == 0:
+        return newest, None
+    return newest, await find_evaluation(session, run, 0)
+
+
 async def find_evaluation(
     session: AsyncSession, run: Run, step: int, *, attempt: int | None = None
 ) -> TrainingEvaluation | None:

@@ -1,15 +1,8 @@
 """One file an entity; importing this package registers every table."""
 
+from app.models.adapter import Adapter, AdapterStatus, Promotion, PromotionStatus
 from app.models.base import Base
-from app.models.checkpoint import (
-    Adapter,
-    AdapterStatus,
-    Checkpoint,
-    CheckpointKind,
-    CheckpointWatch,
-    Promotion,
-    PromotionStatus,
-)
+from app.models.checkpoint import Checkpoint, CheckpointKind, CheckpointWatch
 from app.models.cluster import (
     CheckStatus,
     Cluster,

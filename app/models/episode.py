@@ -21,7 +21,10 @@ class Episode(IdMixin, Base):
     """
 
     __tablename__ = "episode"
-    __table_args__ = (Index("ix_episode_project_id_origin_id", "project_id", "origin", "id"),)
+    __table_args__ = (
+        Index("ix_episode_project_id_origin_id", "project_id", "origin", "id"),
+        Index("ix_episode_origin_id", "origin", "id"),
+    )
 
     slug: Mapped[str] = mapped_column(String(32), unique=True)
     project_id: Mapped[UUID] = mapped_column(ForeignKey("project.id"))

@@ -105,5 +105,7 @@ class EvaluationItem(IdMixin, LeaseMixin, Base):
     turns: Mapped[int | None]
     reward: Mapped[float | None]
     message: Mapped[str] = mapped_column(Text, default="")
-    episode_id: Mapped[UUID | None] = mapped_column(ForeignKey("episode.id", ondelete="SET NULL"))
+    episode_id: Mapped[UUID | None] = mapped_column(
+        ForeignKey("episode.id", ondelete="SET NULL"), index=True
+    )
     ended_at: Mapped[datetime | None]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from app.endpoints.offered import ModelGroup
 from app.playground.plain_text import PlainText
 from app.playground.trail import Stroke
 from app.web.forms import FormField, control_id
@@ -95,6 +96,8 @@ class Stage:
 
     url: str
     """Address of the page; `?turn=` chooses the turn."""
+    stream_url: str
+    """What models say while they say it; empty where nobody plays on."""
     board: MazePicture
     lanes: list[LaneView]
     turn: int
@@ -172,6 +175,10 @@ class RolloutPage:
     previous_url: str
     next_url: str
     """Empty for the first and the last one."""
+    play_url: str
+    """The form of a new episode on this maze; empty where the viewer may not make one."""
+    is_pair: bool
+    """Whether that form has an adapter of the run in it, beside its base."""
     stage: Stage
 
 
@@ -221,19 +228,11 @@ class EpisodeLine:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelOption:
-    """A model to choose for a lane. `value` names endpoint and model."""
-
-    value: str
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
-class ModelGroup:
-    """The models of an endpoint."""
+class SetGroup:
+    """Eval sets to choose from, as (name, words)."""
 
     title: str
-    options: list[ModelOption]
+    options: list[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +255,9 @@ class PlaygroundPage:
 
     lanes: list[LaneChoice]
     groups: list[ModelGroup]
+    missing: list[str]
+    """Models that a link asks for and nobody offers right now."""
+    sets: list[SetGroup]
     fields: dict[str, FormField]
     sampling: list[FormField]
     problems: list[tuple[str, str]]

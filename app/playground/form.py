@@ -6,7 +6,7 @@ from secrets import randbelow
 
 from app.episodes.service import MAX_LANES, MAX_SEED, MAX_TURNS, EpisodeSpec, LaneSpec, sampling_of
 from app.llm.chat import Sampling
-from app.maze.eval_sets import EVAL_SETS, EvalSet
+from app.maze.eval_sets import EvalSet
 from app.maze.generate import MAX_SIZE, MIN_SIZE
 from app.maze.parse import Dialect
 from app.models import Episode
@@ -37,7 +37,7 @@ class Number:
     @property
     def usual(self) -> str:
         value = getattr(_USUAL, self.name)
-        return "" if value is None else f"{value:g}"
+        return "" if value is None else as_typed(value)
 
     def read(self, text: str) -> float | int | None:
         """None for what was left empty. Raises `ValueError` for what cannot be."""
@@ -46,8 +46,15 @@ class Number:
         value = find_whole_number(text) if self.is_whole else find_number(text)
         if value is None or not self.low <= value <= self.high:
             kind = "a whole number" if self.is_whole else "a number"
-            raise ValueError(f"{self.label} is {kind} from {self.low:g} to {self.high:g}")
+            raise ValueError(
+                f"{self.label} is {kind} from {as_typed(self.low)} to {as_typed(self.high)}"
+            )
         return value
+
+
+def as_typed(value: float) -> str:
+    """As a person types it, with all digits: 1234567, 0.25, 1."""
+    return str(int(value)) if value == int(value) else f"{value:.15f}".rstrip("0")
 
 
 SAMPLING = (
@@ -68,7 +75,8 @@ class Draft:
     values: Mapping[str, str] = field(default_factory=dict)
 
     def text(self, name: str) -> str:
-        return self.values.get(name, _DEFAULTS.get(name, ""))
+        # No database can be asked for a text with a NUL.
+        return self.values.get(name, _DEFAULTS.get(name, "")).replace("\0", "\ufffd")
 
 
 _DEFAULTS = {
@@ -88,23 +96,31 @@ def again(episode: Episode) -> Draft:
         TURNS: str(episode.max_turns),
         DIALECT: episode.dialect,
         PROJECT: episode.project.slug,
-        ENV: episode.env_id,
+        **environment(episode.env_id),
     }
-    if episode.env_id not in ENVIRONMENTS:
-        height, _, width = episode.env_id.removeprefix("maze_2d/").partition("x")
-        values |= {ENV: CUSTOM, HEIGHT: height, WIDTH: width}
     for lane in episode.lanes:
         is_person = lane.endpoint is None
         values[LANES[lane.number - 1]] = PERSON if is_person else f"{lane.endpoint} {lane.model}"
     sampling = sampling_of(episode.sampling)
     for each in SAMPLING:
         value = sampling.seed if each.name == SAMPLING_SEED else getattr(sampling, each.name)
-        values[each.name] = "" if value is None else f"{value:g}"
+        values[each.name] = "" if value is None else as_typed(value)
     return Draft(values)
 
 
-def read(draft: Draft) -> tuple[EpisodeSpec | None, dict[str, str]]:
-    """The episode that the form asks for, or what is wrong, by field."""
+def environment(env_id: str) -> dict[str, str]:
+    """The fields that choose an environment, such as `maze_2d/easy` or `maze_2d/15x21`."""
+    if env_id in ENVIRONMENTS:
+        return {ENV: env_id}
+    height, _, width = env_id.removeprefix("maze_2d/").partition("x")
+    return {ENV: CUSTOM, HEIGHT: height, WIDTH: width}
+
+
+def read(draft: Draft, chosen: EvalSet | None = None) -> tuple[EpisodeSpec | None, dict[str, str]]:
+    """The episode that the form asks for, or what is wrong, by field.
+
+    `chosen` is the eval set that it names.
+    """
     problems: dict[str, str] = {}
     lanes = [_lane(draft.text(name)) for name in LANES if draft.text(name) != NOBODY]
     if not lanes:
@@ -119,7 +135,7 @@ def read(draft: Draft) -> tuple[EpisodeSpec | None, dict[str, str]]:
         sampling=sampling,
     )
     if draft.text(EVAL_SET):
-        spec = _item(draft, spec, problems)
+        spec = _item(draft, spec, chosen, problems)
     return (None if problems else spec), problems
 
 
@@ -173,9 +189,10 @@ def _dialect(draft: Draft, problems: dict[str, str]) -> Dialect:
         return Dialect.KEYWORD
 
 
-def _item(draft: Draft, spec: EpisodeSpec, problems: dict[str, str]) -> EpisodeSpec:
+def _item(
+    draft: Draft, spec: EpisodeSpec, chosen: EvalSet | None, problems: dict[str, str]
+) -> EpisodeSpec:
     """An item brings its set's environment, turn limit and dialect, and its own seed."""
-    chosen: EvalSet | None = EVAL_SETS.get(draft.text(EVAL_SET))
     if chosen is None:
         problems[EVAL_SET] = "choose one of the eval sets"
         return spec

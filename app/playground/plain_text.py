@@ -14,7 +14,8 @@ _SHOWN_AS_THEY_ARE = frozenset("\n\t")
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 _BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
 """Letters and marks by their category that show nothing."""
-_MOST_MARKS = 200
+MOST_CHARACTERS = 4_000
+MOST_MARKS = 200
 """An answer of nothing but marks is cut there: each is an element of the page."""
 
 
@@ -34,18 +35,16 @@ class PlainText:
     pieces: list[Piece]
     omitted_count: int = 0
 
-    @property
-    def has_marks(self) -> bool:
-        return any(piece.is_mark for piece in self.pieces)
 
-
-def plain_text(text: str, *, most: int = 4_000) -> PlainText:
-    """At most `most` characters of `text` and 200 marks."""
+def plain_text(
+    text: str, *, most: int = MOST_CHARACTERS, most_marks: int = MOST_MARKS
+) -> PlainText:
+    """At most `most` characters of `text` and `most_marks` marks."""
     pieces: list[Piece] = []
     taken, marks = 0, 0
     for is_hidden, stretch in _stretches(text[:most]):
         if is_hidden:
-            room = _MOST_MARKS - marks
+            room = most_marks - marks
             pieces += [_mark(letter) for letter in stretch[:room]]
             marks += len(stretch)
             if len(stretch) > room:

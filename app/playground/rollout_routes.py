@@ -6,6 +6,8 @@ from typing import Annotated
 from fastapi import Path, Query, Request
 from starlette.responses import HTMLResponse, Response
 
+from app.access.permissions import Permission
+from app.adapters import service as adapters
 from app.db import Database
 from app.episodes import rollouts
 from app.episodes.rollouts import FoundRollout
@@ -37,12 +39,16 @@ async def show_rollout(
     number: Number,
     store: Store,
     htmx: HtmxRequest,
-    _viewer: RunReader,
+    viewer: RunReader,
     turn: Turn = None,
 ) -> HTMLResponse:
     """An episode, in the viewer of the playground, beside what the run counted of it."""
     run, found = await _find(store, slug, attempt, step, number)
-    context = await asyncio.to_thread(views.rollout_page, run, found, turn=turn)
+    models = None
+    if viewer.may(Permission.WRITE) and not htmx.is_fragment:
+        async with store.read() as session:
+            models = await adapters.list_beside_base(session, run, step=step, attempt=attempt)
+    context = await asyncio.to_thread(views.rollout_page, run, found, turn=turn, models=models)
     if htmx.is_fragment:
         return fragment(request, "playground/_stage.html", context)
     return page(request, "playground/rollout.html", context)
@@ -73,4 +79,5 @@ async def _find(
 ) -> tuple[Run, FoundRollout]:
     async with store.read() as session:
         run = await runs.get(session, slug)
-        return run, await rollouts.get_rollout(session, run, step, number, attempt=attempt)
+        kept = await rollouts.get_rollout(session, run, step, number, attempt=attempt)
+    return run, await rollouts.rebuild(kept)

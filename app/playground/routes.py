@@ -1,6 +1,7 @@
 """Pages of the playground: episodes made, played a turn a request, looked through, exported."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import Depends, Query, Request
@@ -10,23 +11,26 @@ from app.access.limits import RequestLimit
 from app.access.permissions import Permission
 from app.clock import utcnow
 from app.db import Database
+from app.endpoints.offered import model_groups
 from app.episodes import service
 from app.episodes.conversations import picture_of, request_of
-from app.episodes.endpoint_models import EndpointModels
+from app.episodes.deps import Models
 from app.episodes.schemas import EpisodeAnswer
 from app.episodes.seats import ModelSource
 from app.episodes.service import EpisodeSpec
 from app.episodes.turns import TurnRequest, take_turns
 from app.errors import Conflict, Invalid, NotFound
 from app.models import Episode
-from app.playground import form, views
+from app.playground import form, links, views
 from app.playground.contexts import EpisodePage
+from app.playground.deps import Texts
+from app.playground.eval_sets import find_chosen, set_groups
 from app.playground.form import Draft
 from app.playground.moving_picture import moving_picture
-from app.playground.offered import model_groups
+from app.playground.under_way import UnderWay
 from app.projects import service as projects
 from app.routing import Router
-from app.web.deps import Config, EpisodeReader, EpisodeWriter, Reader, Store, Viewer, Writer
+from app.web.deps import EpisodeReader, EpisodeWriter, Reader, Store, Viewer, Writer
 from app.web.filters import sentence
 from app.web.flash import flash
 from app.web.forms import typed_values
@@ -44,13 +48,6 @@ Turn = Annotated[int | None, Query(ge=0, le=service.MAX_TURNS)]
 _YEAR = "private, max-age=31536000, immutable"
 
 
-def get_models(store: Store, settings: Config) -> ModelSource:
-    return EndpointModels(store, settings)
-
-
-Models = Annotated[ModelSource, Depends(get_models)]
-
-
 @router.get("/playground")
 async def show_playground(
     request: Request,
@@ -59,15 +56,18 @@ async def show_playground(
     project: str = "",
     cursor: Cursor = None,
     origin: Annotated[str, Query(alias="from", max_length=64)] = "",
+    model: Annotated[list[str] | None, Query(max_length=service.MAX_LANES)] = None,
 ) -> HTMLResponse:
-    """The form of a new episode, filled as the episode `from` was, and the newest episodes."""
-    draft = Draft()
+    """The form of a new episode, filled as `from` was or as a link asks, and the newest ones."""
+    draft = links.maze_of(request.query_params)
     if origin:
         async with store.read() as session:
             episode = await service.get(session, origin)
         viewer.principal.require(Permission.READ, episode.project_id, what=f"episode {origin}")
         draft = form.again(episode)
-    return await _playground(request, store, viewer, draft, project=project, cursor=cursor)
+    return await _playground(
+        request, store, viewer, draft, wanted=model or (), project=project, cursor=cursor
+    )
 
 
 @router.post("/playground")
@@ -76,7 +76,7 @@ async def create_episode(
 ) -> Response:
     async with request.form() as sent:
         draft, once = Draft(typed_values(sent)), form_digest(sent)
-    spec, problems = form.read(draft)
+    spec, problems = await _read(store, viewer, draft)
     if spec is not None:
         try:
             slug, is_new = await _make(store, viewer, models, draft, spec, once)
@@ -113,13 +113,14 @@ async def take_turn(
     htmx: HtmxRequest,
     viewer: EpisodeWriter,
     models: Models,
+    texts: Texts,
 ) -> Response:
     """One turn: of the models that are behind, of one lane, or a person's; or the end of all."""
     async with request.form() as sent:
         values = typed_values(sent)
     notice = ""
     try:
-        await _act(store, models, slug, values, viewer)
+        await _act(store, models, texts, slug, values, viewer)
     except (Conflict, Invalid) as error:
         notice = sentence(error.message)
     if not htmx.is_fragment and not notice:
@@ -193,7 +194,12 @@ async def export_episode(slug: str, kind: str, store: Store, _viewer: EpisodeRea
 
 
 async def _act(
-    store: Database, models: ModelSource, slug: str, values: dict[str, str], viewer: Viewer
+    store: Database,
+    models: ModelSource,
+    texts: UnderWay,
+    slug: str,
+    values: dict[str, str],
+    viewer: Viewer,
 ) -> None:
     """Raises `Conflict` and `Invalid` where it was not done."""
     actor, lane = viewer.principal.actor, form.find_number_of(values, "lane")
@@ -204,7 +210,8 @@ async def _act(
     turn = form.find_number_of(values, "turn")
     action = values.get("move", "") if values.get("do") == "move" else None
     asked = TurnRequest(lane=lane, turn=turn, action=action)
-    await take_turns(store, models, slug, asked, actor=actor)
+    with texts.asking(slug) as on_text:
+        await take_turns(store, models, slug, asked, actor=actor, on_text=on_text)
 
 
 async def _page(
@@ -231,10 +238,12 @@ async def _playground(
     viewer: Viewer,
     draft: Draft,
     *,
+    wanted: Sequence[str] = (),
     project: str = "",
     cursor: str | None = None,
     problems: dict[str, str] | None = None,
 ) -> HTMLResponse:
+    """`wanted` are models that a link asks for."""
     async with store.read() as session:
         found = await service.list_page(
             session,
@@ -243,6 +252,8 @@ async def _playground(
             cursor=cursor,
         )
         groups = await model_groups(session)
+        sets = await set_groups(session, viewer)
+    draft, missing = links.chosen(draft, wanted, groups)
     writable = [
         (each.slug, each.name)
         for each in viewer.projects
@@ -251,15 +262,33 @@ async def _playground(
     context = views.playground_page(
         draft,
         groups=groups,
+        sets=sets,
         projects=writable,
         lines=[views.line(episode, viewer) for episode in found.items],
         pager=pager(
             "/playground", {"project": project}, cursor=cursor, next_cursor=found.next_cursor
         ),
         can_write=viewer.may(Permission.WRITE),
+        missing=missing,
         problems=problems,
     )
     return page(request, "playground/list.html", context, status=422 if problems else 200)
+
+
+async def _read(
+    store: Database, viewer: Viewer, draft: Draft
+) -> tuple[EpisodeSpec | None, dict[str, str]]:
+    """The episode that the form asks for, or what is wrong, by field."""
+    if not draft.text(form.EVAL_SET):
+        return form.read(draft)
+    try:
+        async with store.write() as session:
+            chosen = await find_chosen(session, viewer, draft)
+    except NotFound as error:
+        return None, {form.EVAL_SET: error.message}
+    except Invalid as error:
+        return None, {form.PROJECT: error.message}
+    return form.read(draft, chosen)
 
 
 async def _make(

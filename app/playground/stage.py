@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from app.episodes.engine import Lane, TurnRecord
 from app.episodes.loaded import LoadedEpisode, LoadedLane
 from app.episodes.states import LaneStatus, Source
+from app.episodes.words import EFFECTS, lane_icon, lane_words, turn_words
 from app.playground.contexts import LaneView, ShownTurn, Stage, TurnCell
 from app.playground.plain_text import plain_text
 from app.playground.trail import Place, keyword_of, maze_of, moves_left, places, strokes, ways_out
-from app.playground.words import EFFECTS, lane_icon, lane_words, turn_words
 from app.web.svg import maze_picture
 
 _WORDS_OF_WAY = 12
@@ -32,6 +32,8 @@ class Viewing:
     can_play: bool
     has_messages: bool = True
     has_places: bool = True
+    is_streamed: bool = False
+    """Whether the page follows answers that are under way."""
     notice: str = ""
 
 
@@ -51,6 +53,7 @@ def stage(episode: LoadedEpisode, viewing: Viewing) -> Stage:
     news = [_news(lane, player, turn) for lane, player in zip(lanes, players, strict=True)]
     return Stage(
         url=viewing.url,
+        stream_url=f"{viewing.url}/stream" if viewing.is_streamed else "",
         board=maze_picture(task.env_id, task.seed),
         lanes=lanes,
         turn=turn,

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import urlencode
 
+from app.endpoints.offered import ModelGroup
 from app.episodes.engine import TurnRecord
 from app.episodes.loaded import LoadedEpisode
 from app.episodes.rollouts import FoundRollout
 from app.episodes.states import EpisodeOrigin
-from app.maze.eval_sets import EVAL_SETS
+from app.episodes.words import environment_words, lane_icon, lane_words
 from app.models import Episode, EpisodeLane, Run
 from app.playground import form
 from app.playground.contexts import (
@@ -18,15 +19,15 @@ from app.playground.contexts import (
     LaneLine,
     MessagesPage,
     MessageView,
-    ModelGroup,
     PlaygroundPage,
     RolloutPage,
+    SetGroup,
 )
 from app.playground.form import Draft
+from app.playground.links import play_url
 from app.playground.plain_text import plain_text
 from app.playground.stage import Viewing, picture_url, stage
 from app.playground.trail import moves_left
-from app.playground.words import environment_words, lane_icon, lane_words
 from app.runs.views import rollout_url
 from app.web.deps import Viewer
 from app.web.forms import FormField, group_problems
@@ -49,8 +50,9 @@ def episode_page(
 ) -> EpisodePage:
     """`can_write`: whether the viewer may go on with it, branch and share it."""
     url = f"{HOME}/{episode.slug}"
-    can_play = can_write and episode.origin is EpisodeOrigin.PLAYGROUND
-    viewing = Viewing(url=url, turn=turn, can_play=can_play, notice=notice)
+    is_streamed = episode.origin is EpisodeOrigin.PLAYGROUND
+    can_play = can_write and is_streamed
+    viewing = Viewing(url=url, turn=turn, can_play=can_play, is_streamed=is_streamed, notice=notice)
     parent = episode.parent
     return EpisodePage(
         slug=episode.slug,
@@ -70,8 +72,13 @@ def episode_page(
     )
 
 
-def rollout_page(run: Run, found: FoundRollout, *, turn: int | None) -> RolloutPage:
-    """Read-only; what was sent is not kept, but can be read off what is shown."""
+def rollout_page(
+    run: Run, found: FoundRollout, *, turn: int | None, models: Sequence[str] | None = None
+) -> RolloutPage:
+    """Read-only; what was sent is not kept, but can be read off what is shown.
+
+    `models` are those to play its maze with; None: the viewer may play nowhere.
+    """
     evaluation, recorded = found.evaluation, found.loaded.recorded
     assert recorded is not None
     task, count = found.loaded.task, len(evaluation.items)
@@ -99,6 +106,8 @@ def rollout_page(run: Run, found: FoundRollout, *, turn: int | None) -> RolloutP
         problem=recorded.problem,
         previous_url=url(found.number - 1),
         next_url=url(found.number + 1),
+        play_url="" if models is None else play_url(task, models=models),
+        is_pair=bool(models),
         stage=stage(found.loaded, viewing),
     )
 
@@ -166,20 +175,23 @@ def playground_page(
     draft: Draft,
     *,
     groups: list[ModelGroup],
+    sets: list[SetGroup],
     projects: Sequence[tuple[str, str]],
     lines: list[EpisodeLine],
     pager: Pager,
     can_write: bool,
+    missing: Sequence[str] = (),
     problems: Mapping[str, str] | None = None,
 ) -> PlaygroundPage:
-    """`projects` are (slug, name) of those that an episode may go into."""
+    """`projects` are (slug, name) of those that an episode may go into; `missing`: see context."""
     wrong = problems or {}
+    is_lane_chosen = any(name in draft.values for name in form.LANES)
     first = groups[0].options[0].value if groups and groups[0].options else form.PERSON
     lanes = [
         LaneChoice(
             name,
             f"Lane {number}",
-            draft.values.get(name, first if number == 1 and not draft.values else form.NOBODY),
+            draft.values.get(name, first if number == 1 and not is_lane_chosen else form.NOBODY),
             wrong.get(name, ""),
         )
         for number, name in enumerate(form.LANES, start=1)
@@ -189,6 +201,8 @@ def playground_page(
     return PlaygroundPage(
         lanes=lanes,
         groups=groups,
+        missing=list(missing),
+        sets=sets,
         fields=fields,
         sampling=[fields[each.name] for each in form.SAMPLING],
         problems=group_problems(wrong, [*named, *fields.values()]),
@@ -213,14 +227,13 @@ def _fields(
             name, label, "choice", text, choices=list(choices), labels=choices, problem=problem
         )
 
-    sets = {name: f"{name} ({len(each.seeds)} mazes)" for name, each in EVAL_SETS.items()}
     return [
         choice(form.ENV, "Environment", form.ENVIRONMENTS),
         number(form.HEIGHT, "Height", about="Odd, 5 to 99."),
         number(form.WIDTH, "Width", about="Odd, 5 to 99."),
         number(form.SEED, "Seed", about="Empty: any."),
-        choice(form.EVAL_SET, "From an eval set", {"": "No"} | sets),
-        number(form.ITEM, "Item", about="Brings its own maze, turn limit and dialect."),
+        choice(form.EVAL_SET, "From an eval set", {}),
+        number(form.ITEM, "Item", about="From 1 on. Brings its maze, turn limit and dialect."),
         number(form.TURNS, "Turn limit"),
         choice(form.DIALECT, "Dialect", _DIALECTS),
         choice(form.PROJECT, "Project", dict(projects)),

@@ -171,6 +171,14 @@ class SweepPlace:
 
 
 @dataclass(frozen=True, slots=True)
+class PromotablePlace:
+    """An adapter that a run has saved, where it can be promoted from."""
+
+    url: str
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
 class RunHead:
     """The top of each page about one run."""
 
@@ -196,6 +204,10 @@ class RunHead:
     can_resume: bool
     can_delete: bool
     can_share: bool
+    promotable: PromotablePlace | None
+    """Its best adapter once it has ended, if the viewer may promote it; None after one was."""
+    is_settling: bool
+    """Whether it ended so lately that what it saved last may still be looked at."""
     is_deleted: bool
     failure: Failure | None
     tabs: list[Tab]
@@ -217,6 +229,8 @@ class MazeCell:
     """One maze of an evaluation; `label` says in words what its look says."""
 
     solved: bool
+    change: str
+    """Against the evaluation before training: `gained`, `lost`, or empty."""
     label: str
     picture: MazePicture | None
     """None where the maze cannot be drawn: an environment of others, or no seed."""
@@ -226,12 +240,17 @@ class MazeCell:
 
 @dataclass(frozen=True, slots=True)
 class MazeGrid:
-    """The newest evaluation. `note` names eval set and turn limit."""
+    """The newest evaluation. `note` names eval set and turn limit.
+
+    `gained` and `lost` count mazes against the evaluation before training.
+    """
 
     step: int
     rate: RateFigure
     note: str
     cells: list[MazeCell]
+    gained: int
+    lost: int
 
 
 @dataclass(frozen=True, slots=True)

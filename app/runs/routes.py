@@ -43,7 +43,7 @@ async def show(request: Request, slug: str, store: Store, viewer: RunReader) -> 
     async with store.read() as session:
         run, head = await load_head(session, slug, viewer, tab="Charts")
         counts = (await metrics.list_solve_counts(session, [run])).get(run.id, [])
-        newest = await metrics.find_newest_evaluation(session, run)
+        newest, before = await metrics.find_newest_and_untrained(session, run)
         series = await metrics.list_series(session, run)
     hero = views.hero_spec(run, counts, series)
     is_drawn_from_dumps = bool(counts) or run.origin is RunOrigin.SUBMITTED
@@ -56,7 +56,7 @@ async def show(request: Request, slug: str, store: Store, viewer: RunReader) -> 
         hero_unit=hero.unit,
         hero=views.hero_data(run, counts),
         hero_rows=[(c.step, rate_figure(c.solved, c.n)) for c in reversed(counts)],
-        grid=views.maze_grid(newest, run_slug=run.slug) if newest else None,
+        grid=views.maze_grid(newest, before=before, run_slug=slug) if newest else None,
         has_mazes=newest is not None or run.origin is RunOrigin.SUBMITTED,
         groups=views.chart_groups(run, series, hero=hero.key),
         points_url=f"/runs/{run.slug}/points",
@@ -97,6 +97,7 @@ async def mazes_part(request: Request, slug: str, store: Store, viewer: RunReade
     """The newest evaluation as a grid of mazes."""
     async with store.read() as session:
         run, head = await load_head(session, slug, viewer)
-        newest = await metrics.find_newest_evaluation(session, run)
-    context = MazesPart(head, views.maze_grid(newest, run_slug=slug) if newest else None)
+        newest, before = await metrics.find_newest_and_untrained(session, run)
+    grid = views.maze_grid(newest, before=before, run_slug=slug) if newest else None
+    context = MazesPart(head, grid)
     return fragment(request, "runs/_mazes.html", context)

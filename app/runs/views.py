@@ -11,6 +11,7 @@ import numpy as np
 from app.metrics.charts import HERO_KEY, ChartSpec, chart_for, charts_for
 from app.metrics.service import SeriesView, SolveCount
 from app.models import (
+    Checkpoint,
     DesiredStatus,
     Event,
     MetricSeries,
@@ -27,6 +28,7 @@ from app.runs.contexts import (
     Figure,
     MazeCell,
     MazeGrid,
+    PromotablePlace,
     RunHead,
     SweepPlace,
     Tab,
@@ -65,7 +67,14 @@ _EVENT_TITLES = {
 
 
 def run_head(
-    run: Run, *, load: ClusterLoad, tab: str, can_write: bool, pushed_step: int | None = None
+    run: Run,
+    *,
+    load: ClusterLoad,
+    tab: str,
+    can_write: bool,
+    pushed_step: int | None = None,
+    promotable: Checkpoint | None = None,
+    is_settling: bool = False,
 ) -> RunHead:
     """`tab` is the title of the tab that is open, or empty."""
     is_live = run.status not in ENDED
@@ -97,6 +106,10 @@ def run_head(
         can_resume=can_write and is_unfinished and is_ours and not is_deleted,
         can_delete=can_write and not is_live and not is_deleted,
         can_share=can_write and not is_deleted,
+        promotable=PromotablePlace(f"/checkpoints/{promotable.slug}/promote", promotable.step)
+        if promotable
+        else None,
+        is_settling=is_settling,
         is_deleted=is_deleted,
         failure=_failure(run),
         tabs=[
@@ -121,15 +134,23 @@ def figures(run: Run, step: int | None, counts: SolveCounts, now: datetime) -> l
     ]
 
 
-def maze_grid(evaluation: TrainingEvaluation, *, run_slug: str | None = None) -> MazeGrid:
-    """`run_slug`: the run whose pages the mazes lead to, None where they lead nowhere."""
+def maze_grid(
+    evaluation: TrainingEvaluation,
+    *,
+    before: TrainingEvaluation | None = None,
+    run_slug: str | None = None,
+) -> MazeGrid:
+    """`before` is the evaluation before training; `run_slug` the run whose pages the mazes lead to,
+    None where they lead nowhere.
+    """
     cells = [
         _cell(
             evaluation.env_id,
             item,
+            was_solved,
             rollout_url(run_slug, evaluation, number) if run_slug and item.get("kept") else "",
         )
-        for number, item in enumerate(evaluation.items, start=1)
+        for number, (item, was_solved) in enumerate(_compared(evaluation, before), start=1)
     ]
     limit = f", at most {evaluation.max_turns} turns" if evaluation.max_turns else ""
     passed = f"pass_at_1 {evaluation.passed_count}/{evaluation.n}"
@@ -138,6 +159,8 @@ def maze_grid(evaluation: TrainingEvaluation, *, run_slug: str | None = None) ->
         rate=rate_figure(evaluation.solved_count, evaluation.n),
         note=f"{evaluation.env_id}{limit} · {passed}",
         cells=cells,
+        gained=sum(cell.change == "gained" for cell in cells),
+        lost=sum(cell.change == "lost" for cell in cells),
     )
 
 
@@ -293,16 +316,34 @@ def _failure(run: Run) -> Failure | None:
         kind=str(found.get("class") or RunStatus.FAILED),
         message=str(found.get("message", "")),
         evidence=[str(line) for line in (evidence if isinstance(evidence, list) else [evidence])],
-        hint=str(found.get("hint") or ""),
+        # Where the run goes on, what would make it go on was done already.
+        hint=str(found.get("hint") or "") if run.status in ENDED else "",
     )
 
 
-def _cell(env_id: str, item: Mapping[str, Any], url: str) -> MazeCell:
+def _compared(
+    evaluation: TrainingEvaluation, before: TrainingEvaluation | None
+) -> list[tuple[dict[str, Any], bool | None]]:
+    """Items, each with whether `before` solved the same maze; None where nobody knows."""
+    if before is None or before.step >= evaluation.step or _mazes(before) != _mazes(evaluation):
+        return [(item, None) for item in evaluation.items]
+    pairs = zip(evaluation.items, before.items, strict=True)
+    return [(item, bool(was.get("solved"))) for item, was in pairs]
+
+
+def _mazes(evaluation: TrainingEvaluation) -> tuple[str, list[object]]:
+    return evaluation.env_id, [item.get("seed") for item in evaluation.items]
+
+
+def _cell(env_id: str, item: Mapping[str, Any], was_solved: bool | None, url: str) -> MazeCell:
     seed, solved, turns = item.get("seed"), bool(item.get("solved")), item.get("turns")
     how = "solved" if solved else "not solved"
     within = f" in {turns} turns" if turns is not None else ""
     name = "Maze without a seed" if seed is None else f"Maze {seed}"
-    return MazeCell(solved, f"{name}: {how}{within}", _picture(env_id, seed), url)
+    change = "" if was_solved in (None, solved) else "gained" if solved else "lost"
+    before = {"gained": ", not solved before training", "lost": ", solved before training"}
+    label = f"{name}: {how}{within}{before.get(change, '')}"
+    return MazeCell(solved, change, label, _picture(env_id, seed), url)
 
 
 def _picture(env_id: str, seed: object) -> MazePicture | None:

@@ -4,6 +4,7 @@ A line a key (32 bytes in URL-safe base64, as Fernet wants them); `#` begins a c
 is the head of its SHA-256. Fernet (AES-128-CBC and HMAC-SHA256) is `cryptography`'s.
 """
 
+import base64
 import fcntl
 import hashlib
 import logging
@@ -12,12 +13,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-
-from cryptography.fernet import Fernet, InvalidToken
+from typing import TYPE_CHECKING
 
 from app.errors import SkydeckError, StartError
 
+if TYPE_CHECKING:
+    from cryptography.fernet import Fernet
+
 ID_LENGTH = 16
+_KEY_BYTES = 32
 _logger = logging.getLogger(__name__)
 _FOR_PEOPLE = (
     "the service's key file is missing a key; an administrator finds the details in the service's "
@@ -76,6 +80,9 @@ class KeyRing:
                 f"a secret was encrypted with key {sealed.key_id}, which {self.file} does not "
                 "have: put that key back into the file, or delete the secret and set it anew"
             )
+        # 6 MB of a process, loaded with the first secret.
+        from cryptography.fernet import InvalidToken
+
         try:
             return key.decrypt(sealed.ciphertext).decode("utf-8", "surrogatepass")
         except InvalidToken:
@@ -96,6 +103,8 @@ class KeyRing:
             return False
 
     def _read(self) -> None:
+        from cryptography.fernet import Fernet
+
         try:
             self._keys = {key_id(key): Fernet(key) for key in read_keys(self.file)}
         except FileNotFoundError:
@@ -151,14 +160,14 @@ def make_file(file: Path) -> bool:
     with _locked(file):
         if file.exists():
             return False
-        _write(file, [Fernet.generate_key().decode()])
+        _write(file, [_make_key()])
         return True
 
 
 def add_key(file: Path) -> str:
     """Puts a new key on top; returns its id. Raises as `read_keys`, and `StartError`."""
     with _locked(file):
-        key = Fernet.generate_key().decode()
+        key = _make_key()
         _write(file, [key, *read_keys(file)])
         return key_id(key)
 
@@ -177,12 +186,18 @@ def restore_keys(file: Path, keys: Sequence[str]) -> None:
         _write(file, [*there, *(key for key in keys if key not in there)])
 
 
+def _make_key() -> str:
+    from cryptography.fernet import Fernet
+
+    return Fernet.generate_key().decode()
+
+
 def _is_key(text: str) -> bool:
+    """Whether Fernet takes it."""
     try:
-        Fernet(text)
+        return len(base64.urlsafe_b64decode(text)) == _KEY_BYTES
     except ValueError:
         return False
-    return True
 
 
 @contextmanager

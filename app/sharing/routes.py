@@ -97,11 +97,13 @@ async def show_shared(
         if found is None:
             return await _show_episode(request, secret, store, htmx, turn)
         link, run = found
+        newest, before = await metrics.find_newest_and_untrained(session, run)
         context = views.shared_page(
             link,
             run,
             counts=(await metrics.list_solve_counts(session, [run])).get(run.id, []),
-            newest=await metrics.find_newest_evaluation(session, run),
+            newest=newest,
+            before=before,
             series=await metrics.list_series(session, run),
             pushed_step=(await runs.pushed_steps(session, [run])).get(run.id),
             points_url=f"/shared/{secret}/points",

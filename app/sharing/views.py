@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from app.episodes import service as episodes
+from app.episodes.words import environment_words
 from app.metrics.charts import ChartSpec
 from app.metrics.service import SeriesView
 from app.models import (
@@ -17,7 +18,6 @@ from app.models import (
 )
 from app.playground import views as playground
 from app.playground.stage import Viewing, stage
-from app.playground.words import environment_words
 from app.runs import views as run_views
 from app.runs.states import ENDED
 from app.sharing.contexts import (
@@ -51,6 +51,7 @@ def shared_page(
     *,
     counts: SolveCounts,
     newest: TrainingEvaluation | None,
+    before: TrainingEvaluation | None,
     series: Sequence[MetricSeries],
     pushed_step: int | None,
     points_url: str,
@@ -73,7 +74,7 @@ def shared_page(
         is_solve_rate=is_drawn_from_dumps and hero.is_hero,
         hero=run_views.hero_columns(run, counts),
         hero_rows=[(c.step, rate_figure(c.solved, c.n)) for c in reversed(counts)],
-        grid=run_views.maze_grid(newest) if newest else None,
+        grid=run_views.maze_grid(newest, before=before) if newest else None,
         has_mazes=newest is not None or run.origin is RunOrigin.SUBMITTED,
         groups=[
             SharedGroup(

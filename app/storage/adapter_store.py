@@ -75,6 +75,9 @@ class AdapterStore(Protocol):
         """Removes what interrupted tries have left of a claimed name: parts that nobody sees."""
         ...
 
-    def remove(self, name: str) -> None:
-        """Moves all of a name aside; it stays claimed. Gone already: does nothing."""
+    def remove(self, name: str, owner: str) -> None:
+        """Moves all of a name aside; it stays claimed.
+
+        Gone already, or another owner's: does nothing.
+        """
         ...

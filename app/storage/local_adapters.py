@@ -49,7 +49,7 @@ class LocalAdapterStore:
             finally:
                 unfinished.unlink(missing_ok=True)
             _sync(claims)
-            if (claims / name).read_text() != owner:
+            if self._owner(name) != owner.encode():
                 raise NameTaken(f"the name {name} was taken by another promotion")
 
     def has(self, name: str, file: FileFacts) -> bool:
@@ -84,17 +84,26 @@ class LocalAdapterStore:
         with _said(name):
             for leftover in (self._root / name).glob(f"{_UNFINISHED}*"):
                 leftover.unlink(missing_ok=True)
+            for leftover in (self._root / _CLAIMS).glob(f"{_UNFINISHED}{name}-????????"):
+                leftover.unlink(missing_ok=True)
 
-    def remove(self, name: str) -> None:
+    def remove(self, name: str, owner: str) -> None:
         with _said(name):
             folder, aside = self._root / name, self._root / _DELETED
-            if not folder.exists():
+            if self._owner(name) != owner.encode() or not folder.exists():
                 return
             aside.mkdir(parents=True, exist_ok=True)
             # One rename: there is no moment with half of it.
             folder.rename(aside / f"{name}-{uuid4().hex[:8]}")
             _sync(self._root)
             _sync(aside)
+
+    def _owner(self, name: str) -> bytes | None:
+        """Whose the name is, as its claim says; None if nobody has claimed it."""
+        try:
+            return (self._root / _CLAIMS / name).read_bytes()
+        except FileNotFoundError:
+            return None
 
 
 @contextmanager

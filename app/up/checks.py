@@ -14,9 +14,6 @@ LOCK_NAME = "up.lock"
 UP_FILE = "up.json"
 """Written by `skydeck up` while it runs: `{"url", "pid"}`."""
 
-ENDPOINT_FILE = "endpoint.json"
-"""Written by the embedded endpoint while it runs: `{"base_url", "key", "pid"}`."""
-
 # What a start writes at the least: the database's files and Ray's first logs.
 _PROBE_BYTES = 8 * 1024 * 1024
 _BACKLOG = 512

@@ -17,8 +17,10 @@ def relative_time(then: datetime, now: datetime) -> str:
         return "just now"
     for unit, length in (("d", _DAY), ("h", _HOUR), ("min", _MINUTE), ("s", 1)):
         if size >= length:
-            words = f"{int(size // length)} {unit}"
-            return f"{words} ago" if seconds > 0 else f"in {words}"
+            if seconds > 0:
+                return f"{int(size // length)} {unit} ago"
+            # A link that was just made for 7 days ends in 7, not in 6.
+            return f"in {math.ceil(round(size / length, 1))} {unit}"
     raise AssertionError("unreachable: ten seconds or more fit one of the units")
 
 
@@ -47,6 +49,12 @@ def duration(seconds: float) -> str:
             rest = whole % length // small_length
             return f"{whole // length} {unit}" + (f" {rest} {small}" if rest else "")
     raise AssertionError("unreachable: a minute or more fits one of the units")
+
+
+def latency(seconds: float) -> str:
+    """`12 ms`; from one second on as `duration` says it."""
+    milliseconds = round(1000 * seconds)
+    return f"{milliseconds} ms" if milliseconds < 1000 else duration(seconds)
 
 
 def file_size(count: int) -> str:

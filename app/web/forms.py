@@ -50,6 +50,11 @@ def typed_values(form: FormData) -> dict[str, str]:
     }
 
 
+def looked_up(text: str) -> str:
+    """What is typed to find something by: no database can be asked for a text with a NUL."""
+    return _encodable(text).replace("\0", "\ufffd")
+
+
 def as_text(value: object) -> str:
     """How a config value is shown in a control: lists and dicts in one line of JSON."""
     if isinstance(value, bool):

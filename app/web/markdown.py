@@ -3,9 +3,13 @@
 The parser takes no HTML; what it makes is cleaned once more, by a list of what may stay.
 """
 
-import nh3
-from markdown_it import MarkdownIt
+from functools import cache
+from typing import TYPE_CHECKING
+
 from markupsafe import Markup
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 LONGEST = 20_000
 _TAGS = {
@@ -16,7 +20,6 @@ _TAGS = {
 _ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
 # A page has one h1, its own.
 _LOWER = {"h1": "h2", "h2": "h3", "h3": "h4", "h4": "h5", "h5": "h6", "h6": "h6"}
-_PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 
 def markdown(text: str) -> Markup:
@@ -25,10 +28,14 @@ def markdown(text: str) -> Markup:
     Links lead to http, https or mailto only, tell nobody where they were, and lend no reputation.
     Pictures are dropped: they would tell another site who reads this.
     """
-    tokens = _PARSER.parse(text[:LONGEST])
+    # As the parser, loaded with the first text: many processes never show one.
+    import nh3
+
+    parser = _parser()
+    tokens = parser.parse(text[:LONGEST])
     for token in tokens:
         token.tag = _LOWER.get(token.tag, token.tag)
-    html = _PARSER.renderer.render(tokens, _PARSER.options, {})
+    html = parser.renderer.render(tokens, parser.options, {})
     return Markup(  # noqa: S704 - cleaned by nh3
         nh3.clean(
             html,
@@ -38,3 +45,10 @@ def markdown(text: str) -> Markup:
             link_rel="noopener noreferrer nofollow",
         )
     )
+
+
+@cache
+def _parser() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])

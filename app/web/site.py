@@ -20,6 +20,7 @@ from app.experiments import tab_routes as experiment_tabs
 from app.outgoing import routes as outgoing
 from app.playground import rollout_routes
 from app.playground import routes as playground
+from app.playground import stream_routes as playground_streams
 from app.projects import routes as projects
 from app.runs import action_routes, routes, stream_routes, tab_routes, table_routes
 from app.secrets import routes as secrets
@@ -62,6 +63,7 @@ ROUTERS = (
     cluster_actions.router,
     evaluations.router,
     playground.router,
+    playground_streams.router,
     rollout_routes.router,
     clusters.router,
     cluster_forms.router,

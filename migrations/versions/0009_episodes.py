@@ -45,6 +45,7 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_episode_parent_id"), "episode", ["parent_id"])
     op.create_index("ix_episode_project_id_origin_id", "episode", ["project_id", "origin", "id"])
+    op.create_index("ix_episode_origin_id", "episode", ["origin", "id"])
     op.create_table(
         "episode_lane",
         sa.Column("episode_id", sa.Uuid(), nullable=False),

@@ -134,6 +134,7 @@ def upgrade() -> None:
         ),
     )
     op.create_index(op.f("ix_evaluation_item_due_at"), "evaluation_item", ["due_at"])
+    op.create_index(op.f("ix_evaluation_item_episode_id"), "evaluation_item", ["episode_id"])
 
 
 def downgrade() -> None:

@@ -1,11 +1,16 @@
 // An episode: looked through at once in the browser, played a turn a request. The server draws each
 // stage; this script moves along what is there, asks for the next turn, and puts what came in place.
 
+import { followAnswers, forgetAnswer, showAnswer, watchOthers } from "./answers.js";
+
 const PARTIAL = { "HX-Request": "true", "HX-Request-Type": "partial" };
 const ARROWS = { ArrowLeft: "left", ArrowUp: "up", ArrowDown: "down", ArrowRight: "right" };
 const SETTLE_MS = 140;
 const MOST_WAITING_MOVES = 20;
 const LOOK_AGAIN_MS = 1500;
+/** Answers that are there at once are not shown while they come: it would flicker. */
+const SHOW_WORDS_MS = 400;
+const ALL = 0;
 const TOO_MANY = "429";
 const WAIT = "These were too many turns in a minute. What was played is kept; wait a moment and play on.";
 const LOST = "Skydeck did not answer. What was played is kept; look at the page anew or try again.";
@@ -54,6 +59,7 @@ function showLane(lane, wanted) {
     if (isShown) link.setAttribute("aria-current", "true");
   }
   scrollToShown(lane);
+  showWords(lane);
 }
 
 function scrollToShown(lane) {
@@ -152,7 +158,10 @@ function dress() {
 /** An answer that another page waits for, or this one before it was loaded anew. */
 function lookAgain() {
   clearTimeout(looking);
-  if (stage().querySelector("[data-answering]")) looking = setTimeout(() => (asking.size ? lookAgain() : refresh(true)), LOOK_AGAIN_MS);
+  if (!stage().querySelector("[data-answering]")) return;
+  watchOthers();
+  follow();
+  looking = setTimeout(() => (asking.size ? lookAgain() : refresh(true)), LOOK_AGAIN_MS);
 }
 
 function say(text) {
@@ -193,30 +202,38 @@ async function ask(lane) {
   await send(form, id);
 }
 
-/** Posts one turn of a lane and puts what came of it in place. */
-async function send(form, id) {
+/** Posts one turn of a lane, or the end of all (no `id`), and puts what came of it in place. */
+async function send(form, id = ALL) {
   const control = new AbortController();
   const wait = { control, since: Date.now() };
   const wasAtEnd = turn() === last();
   asking.set(id, wait);
-  markAsking(document.getElementById(`lane-${id}`));
+  forgetAnswer(id);
+  if (form.get("do") === "step") follow();
+  showWaiting(id);
   try {
     const answer = await fetch(`${stage().dataset.url}/turns`, { method: "POST", body: form, headers: PARTIAL, signal: control.signal });
     const html = await answer.text();
     asking.delete(id);
+    forgetAnswer(id);
     if (!answer.ok) throw new Error(String(answer.status));
     complain("");
-    put(html, asking.size || !wasAtEnd ? id : undefined);
+    put(html, id !== ALL && (asking.size || !wasAtEnd) ? id : undefined);
     remember(turn());
   } catch (error) {
     asking.delete(id);
+    forgetAnswer(id);
     if (error.name !== "AbortError") {
       pause();
       complain(error.message === TOO_MANY ? WAIT : LOST);
     }
-    const lane = document.getElementById(`lane-${id}`);
-    if (lane) markAsking(lane);
+    showWaiting(id);
   }
+}
+
+function showWaiting(id) {
+  const lane = document.getElementById(`lane-${id}`);
+  if (lane) markAsking(lane);
 }
 
 function markAsking(lane) {
@@ -228,6 +245,25 @@ function markAsking(lane) {
     lane.querySelector("[data-left]").hidden = Boolean(wait);
     if (wait) place.querySelector("[data-seconds]").textContent = Math.floor((Date.now() - wait.since) / 1000);
   }
+  showWords(lane);
+}
+
+/** Not while an earlier turn is looked at. */
+function showWords(lane) {
+  const wait = asking.get(number(lane, "lane"));
+  const isSlow = !wait || Date.now() - wait.since >= SHOW_WORDS_MS;
+  showAnswer(lane, number(lane, "lane"), isSlow && turn() === last());
+}
+
+function follow() {
+  followAnswers(stage().dataset.stream, {
+    isOurs: (id) => asking.has(id),
+    onWords: (id) => {
+      const lane = document.getElementById(`lane-${id}`);
+      if (lane) showWords(lane);
+    },
+    onOthersTurn: () => { if (!asking.size) refresh(true); },
+  });
 }
 
 function play() {
@@ -260,11 +296,14 @@ async function goOn() {
 
 async function stop() {
   pause();
-  for (const wait of asking.values()) wait.control.abort();
+  for (const [id, wait] of asking) {
+    wait.control.abort();
+    forgetAnswer(id);
+  }
   asking.clear();
   const form = new FormData();
   form.set("do", "stop");
-  await send(form, -1);
+  await send(form);
 }
 
 /** A person's moves are carried out one after the other, however fast the keys are. */

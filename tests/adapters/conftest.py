@@ -12,7 +12,7 @@ from sqlalchemy import select
 from app.adapters import destinations
 from app.adapters import service as adapters
 from app.checkpoints import service as checkpoints
-from app.checkpoints.service import Shown
+from app.checkpoints.service import MAX_CHECKPOINTS, Shown
 from app.clock import utcnow
 from app.db import Database
 from app.models import Attempt, AttemptStatus, CheckpointWatch, Promotion, Run, TrainingEvaluation
@@ -75,8 +75,8 @@ class Shop:
 
     async def saved(self, slug: str) -> Sequence[Shown]:
         async with self.database.read() as session:
-            shown, _ = await checkpoints.list_of_run(session, await runs.get(session, slug))
-            return shown
+            run = await runs.get(session, slug)
+            return (await checkpoints.list_page(session, run, limit=MAX_CHECKPOINTS)).items
 
     async def export_of(self, slug: str, step: int) -> str:
         """The slug of the adapter that was saved at a step."""

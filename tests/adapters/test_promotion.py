@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import os
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from app.adapters import service as adapters
 from app.adapters.faults import PromotionFault
 from app.adapters.names import MAX_NAME, checked_name, default_name, free_variant
 from app.checkpoints.exports import CONFIG, WEIGHTS
+from app.clock import utcnow
+from app.endpoints import service as endpoints
 from app.errors import Conflict, Invalid
 from app.models import AdapterStatus, PromotionStatus
 from app.runs import service as runs
@@ -20,6 +23,7 @@ from app.storage.adapter_store import StorageError, StorageFull
 from app.storage.local_adapters import LocalAdapterStore
 from tests.adapters.conftest import Shop
 from tests.checkpoints.exports import weights, write_adapter, write_export
+from tests.evaluations.factories import add_endpoint
 from tests.factories import ADA
 from worker.jobs.maze_grpo.export import BASE_NAME
 from worker.reconcilers.promotions import MAX_TRIES
@@ -91,6 +95,9 @@ async def test_a_folder_that_is_none_of_ours_is_never_touched(shop: Shop) -> Non
     assert (row.status, row.adapter.status) == (PromotionStatus.FAILED, AdapterStatus.FAILED)
     assert row.failure is not None
     assert row.failure["kind"] == PromotionFault.NAME_TAKEN
+    assert (strange / WEIGHTS).read_bytes() == b"somebody's"
+    await delete(shop, asked)
+    await shop.settle()
     assert (strange / WEIGHTS).read_bytes() == b"somebody's"
 
 
@@ -169,6 +176,43 @@ async def test_weights_that_change_between_the_look_and_the_copy_are_not_served(
     assert row.failure is not None
     assert row.failure["kind"] == PromotionFault.SOURCE_CHANGED
     assert not (shop.root / row.adapter.name / CONFIG).exists()
+
+
+async def test_its_endpoint_is_looked_at_once_it_is_there_and_once_it_is_gone(shop: Shop) -> None:
+    slug = await shop.add_run(6)
+    async with shop.database.write() as session:
+        embedded = await endpoints.ensure_embedded(session)
+    later = utcnow() + timedelta(days=1)
+
+    async def is_woken() -> bool:
+        async with shop.database.write() as session:
+            found = await endpoints.get(session, embedded.slug)
+            was_woken, found.due_at = found.due_at != later, later
+            return was_woken
+
+    await is_woken()
+    asked = await shop.promote(await shop.export_of(slug, 6))
+    await shop.promotions.turn()
+    assert not await is_woken()
+    await shop.settle()
+    assert await is_woken()
+    await delete(shop, asked)
+    await shop.settle()
+    assert await is_woken()
+
+
+async def test_it_may_name_the_endpoint_that_will_serve_it(shop: Shop) -> None:
+    export = await shop.export_of(await shop.add_run(6), 6)
+    async with shop.database.write() as session:
+        embedded = await endpoints.ensure_embedded(session)
+        await add_endpoint(session, "qwen", slug="end-other", name="Far away")
+    made = await shop.promote(export, endpoint=embedded.slug)
+    assert await shop.promote(export, endpoint=embedded.name) == made
+    for other in ("end-other", "Far away"):
+        with pytest.raises(Invalid, match=r"^Far away loads adapters from storage of its own"):
+            await shop.promote(export, name="x", endpoint=other)
+    with pytest.raises(Invalid, match="there is no endpoint end-nothing"):
+        await shop.promote(export, name="x", endpoint="end-nothing")
 
 
 async def test_a_full_disk_is_tried_again_and_then_given_up_and_may_be_asked_again(

@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 
 from app.db import Database
-from app.episodes.api import get_models
+from app.episodes.deps import get_models
 from app.maze.eval_sets import EVAL_SETS
 from tests.api.helpers import V1, get, post, problem
 from tests.evaluations.factories import RIGHT, STOP, make_loop

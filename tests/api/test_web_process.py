@@ -6,7 +6,11 @@ import sys
 
 from app.settings import ROOT
 
-FORBIDDEN = ("ray", "boto3", "torch", "alembic")
+FORBIDDEN = (
+    *("ray", "boto3", "torch", "alembic"),
+    # Loaded with the first request that needs them, or never.
+    *("rich", "omegaconf", "cryptography", "re2", "pathspec", "nh3", "tsdownsample", "tenacity"),
+)
 RSS_BYTES = 150_000_000
 PROGRAM = """
 import re, sys

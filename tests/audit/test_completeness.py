@@ -15,7 +15,8 @@ from app.db import Database
 from app.models import AuditEntry, AuditOutcome
 from app.secrets.crypto import make_file
 from app.settings import Settings
-from tests.audit.samples import SAMPLES, UNCHANGING, Names, Sample
+from tests.audit.prepare import Names
+from tests.audit.samples import SAMPLES, UNCHANGING, Sample
 from tests.audit.world import Caller, World, make_world
 from tests.conftest import put_over
 from tests.security.rights_table import ACCOUNT, PUBLIC, TABLE

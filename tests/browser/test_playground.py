@@ -12,14 +12,19 @@ import pytest_asyncio
 from fastapi import FastAPI
 from playwright.async_api import Browser, Page, expect
 
+from app.episodes.deps import get_models
+from app.episodes.seats import Seat
 from app.llm.chat import Completion, ModelError, ModelErrorKind, OnText, Sampling
-from app.playground.routes import get_models
+from app.llm.limits import ChatLimits
 from tests.browser.conftest import Site, Watch, opened, serving
+from tests.browser.keys import press_until
 from tests.browser.test_pages import DESK, check
 from tests.conftest import sqlite_copy
+from tests.episodes.conftest import FakeModels
 from tests.episodes.factories import solution
 from tests.evaluations.factories import add_endpoint
 from tests.fakes.models import ScriptedModel, ScriptedModels, completion
+from tests.fakes.openai_server import BASE, FakeOpenAI
 from tests.playground.factories import TASK
 from tests.security.hostile import PAYLOADS
 from tests.web.seed import seed
@@ -61,7 +66,26 @@ class Solver(ScriptedModel):
         return completion(solution(TASK)[turns])
 
 
+class Served(ScriptedModel):
+    """A model of a real server, which drips its answers."""
+
+    async def complete(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        sampling: Sampling,
+        on_text: OnText | None = None,
+    ) -> Completion:
+        limits = ChatLimits(connect_seconds=20, idle_seconds=60, total_seconds=110)
+        async with FakeModels(FAKE, limits).open(Seat(endpoint="fake", model=BASE)) as model:
+            return await model.complete(messages, sampling=sampling, on_text=on_text)
+
+
 SLOW = Slow()
+FAKE = FakeOpenAI()
+DRIP_SECONDS = 1.0
+"""An answer takes a minute and a half, unless it is let run out."""
+DRIPPED = f"{PAYLOADS[0]} {SPOOF} " + "There is a wall. " * 40 + "<action>right</action>"
 
 
 def models() -> ScriptedModels:
@@ -69,6 +93,7 @@ def models() -> ScriptedModels:
     return ScriptedModels(
         solver=Solver(),
         slow=SLOW,
+        dripping=Served(""),
         wall=ScriptedModel("<action>up</action>"),
         hostile=ScriptedModel(*PAYLOADS, SPOOF),
         broken=ScriptedModel(broken, "<action>right</action>"),
@@ -89,7 +114,11 @@ def arena(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> It
             return await seed(database)
 
     seeded = asyncio.run(fill())
-    with serving(folder, url, prepare=lambda app: offer(app, scripted)) as address:
+    FAKE.answers[BASE] = lambda _messages: DRIPPED
+    with (
+        FAKE.in_thread(),
+        serving(folder, url, prepare=lambda app: offer(app, scripted)) as address,
+    ):
         # What other tests look at is not there.
         names: dict[str, Any] = {each.name: "" for each in fields(Site)}
         yield Site(**names | {"url": address, "database_url": url, "seeded": seeded})
@@ -121,40 +150,33 @@ def lane(page: Page, name: str) -> Any:
     return page.get_by_role("region", name=name, exact=True)
 
 
-async def press_until(page: Page, key: str, selector: str) -> None:
-    """Presses a key until the element is focused, as one who has no pointer must."""
-    for _ in range(60):
-        if await page.locator(selector).evaluate("each => each === document.activeElement"):
-            return
-        await page.keyboard.press(key)
-    raise AssertionError(f"{selector} is not reached by {key}")
-
-
 async def test_a_person_plays_by_keyboard_alone(visitor: Watch) -> None:
     page = await visitor.page(viewport=DESK)
     await page.goto("/runs")
     await page.keyboard.press("g")
     await page.keyboard.press("p")
     await page.wait_for_url("**/playground")
-    await press_until(page, "Tab", "#field-lane-1")
+    await press_until(page, "Tab", page.get_by_label("Lane 1"))
     await page.keyboard.type("You")
-    await press_until(page, "Tab", "#field-seed")
+    await press_until(page, "Tab", page.get_by_label("Seed", exact=True))
     await page.keyboard.type("3")
     await page.keyboard.press("Enter")
     await page.wait_for_url("**/playground/eps-*")
     news = page.locator("#turn-news")
     await page.keyboard.press("ArrowUp")
-    await expect(news).to_contain_text("Turn 1: up, into a wall. 12 moves left. Open: right, down")
+    await expect(news).to_contain_text(
+        "Turn 1: up, into a wall. 12 moves to the target. Open: right, down"
+    )
     for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
         await page.keyboard.press(key)
-    await expect(news).to_contain_text("Turn 4: moved down. 9 moves left")
+    await expect(news).to_contain_text("Turn 4: moved down. 9 moves to the target")
     await page.keyboard.press("s")
-    await expect(lane(page, "You")).to_contain_text("Stopped beside the target")
+    await expect(lane(page, "You")).to_contain_text("Stopped away from the target")
     await page.keyboard.press("[")
     await page.keyboard.press("[")
     await page.wait_for_url("**?turn=3")
     await expect(lane(page, "You")).to_contain_text("Turn 3: right")
-    await expect(lane(page, "You")).to_contain_text("10 of 12 moves left")
+    await expect(lane(page, "You")).to_contain_text("10 moves to the target")
     await page.keyboard.press("]")
     await page.wait_for_url("**?turn=4")
 
@@ -188,7 +210,7 @@ async def test_it_pauses_and_is_looked_through_by_the_scrubber(visitor: Watch) -
     await page.get_by_role("slider", name="Turn").focus()
     await page.keyboard.press("Home")
     await page.wait_for_url("**?turn=0")
-    await expect(lane(page, "solver")).to_contain_text("12 of 12 moves left")
+    await expect(lane(page, "solver")).to_contain_text("12 moves to the target")
     await page.keyboard.press("ArrowRight")
     await page.wait_for_url("**?turn=1")
     await page.reload()
@@ -245,12 +267,66 @@ async def test_an_answer_that_is_under_way_is_waited_for_by_a_page_that_comes_la
     await expect(lane(page, "slow")).to_contain_text("Turn 1: right", timeout=15_000)
 
 
+async def test_an_answer_is_shown_while_it_comes_to_all_who_watch(visitor: Watch) -> None:
+    FAKE.pause_seconds = DRIP_SECONDS
+    page = await visitor.page(viewport=DESK)
+    await open_maze(page, "fake dripping")
+    await page.get_by_role("button", name="Ask for a turn").click()
+    late = await visitor.page(viewport=DESK)
+    await late.goto(page.url)
+    for each in (page, late):
+        said = lane(each, "dripping").get_by_role("region", name="Answer of dripping so far")
+        await expect(said).to_contain_text("U+200B", timeout=30_000)
+        await expect(said).to_contain_text(PAYLOADS[0])
+        assert await said.locator(".mark").all_inner_texts() == ["U+202E", "U+202C", "U+200B"]
+        assert await said.evaluate("each => !each.closest('[aria-live], [role=status]')")
+        assert await each.locator("#turn-news").inner_text() == ""
+        assert await each.evaluate("window.hit") is None
+    await page.reload()
+    await expect(page.get_by_role("region", name="Answer of dripping so far")).to_be_visible()
+    FAKE.pause_seconds = 0.0
+    for each in (page, late):
+        await expect(lane(each, "dripping")).to_contain_text("Turn 1: ", timeout=20_000)
+        await expect(each.locator("[data-saying]")).to_be_hidden()
+    FAKE.pause_seconds = DRIP_SECONDS
+    await late.get_by_role("button", name="Ask for a turn").click()
+    said = lane(page, "dripping").get_by_role("region", name="Answer of dripping so far")
+    await expect(said).to_contain_text("gnp.exe", timeout=20_000)
+    await check(page, "episode-answering")
+    FAKE.pause_seconds = 0.0
+    await expect(lane(page, "dripping")).to_contain_text("Turn 2: ", timeout=20_000)
+
+
+async def test_stop_hangs_up_and_a_closed_page_does_not(visitor: Watch) -> None:
+    FAKE.pause_seconds = DRIP_SECONDS
+    page = await visitor.page(viewport=DESK)
+    await open_maze(page, "fake dripping")
+    url = page.url
+    await page.get_by_role("button", name="Ask for a turn").click()
+    await expect(page.get_by_role("region", name="Answer of dripping so far")).to_be_visible()
+    await page.close()
+    FAKE.pause_seconds = 0.0
+    page = await visitor.page(viewport=DESK)
+    await page.goto(url)
+    await expect(lane(page, "dripping")).to_contain_text("Turn 1: ", timeout=20_000)
+    FAKE.pause_seconds = 5.0
+    await page.get_by_role("button", name="Ask for a turn").click()
+    await expect(lane(page, "dripping")).to_contain_text("asking, ")
+    await page.get_by_role("button", name="Stop", exact=True).click()
+    await expect(lane(page, "dripping")).to_contain_text("Ended by a person")
+    await expect(page.locator("[data-saying]")).to_be_hidden()
+    async with asyncio.timeout(30):
+        while FAKE.open_count:  # noqa: ASYNC110 - a server's state tells nobody that it changed
+            await asyncio.sleep(0.05)
+    FAKE.pause_seconds = 0.0
+
+
 async def test_a_branch_begins_with_the_turns_before_it(visitor: Watch) -> None:
     page = await visitor.page(viewport=DESK)
     await open_maze(page, "you")
     for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
         await page.keyboard.press(key)
-    await expect(page.locator("#turn-news")).to_contain_text("Turn 3")
+    await expect(page.locator("#turn-news")).to_contain_text("Turn 3", timeout=20_000)
     before = page.url
     await page.keyboard.press("[")
     await page.wait_for_url("**?turn=2")
@@ -271,7 +347,7 @@ async def test_it_is_played_without_any_script(visitor: Watch) -> None:
     await page.get_by_role("button", name="Move right").click()
     await expect(lane(page, "You")).to_contain_text("Turn 1: right")
     await page.get_by_role("link", name="To the start").click()
-    await expect(lane(page, "You")).to_contain_text("12 of 12 moves left")
+    await expect(lane(page, "You")).to_contain_text("12 moves to the target")
     await page.get_by_role("button", name="Stop", exact=True).click()
     await expect(lane(page, "solver")).to_contain_text("Ended by a person")
 
@@ -291,7 +367,7 @@ async def test_a_link_shows_the_episode_to_a_stranger_and_nothing_else(visitor: 
     await expect(lane(stranger, "solver")).to_contain_text("Turn 2: right")
     await stranger.keyboard.press("[")
     await stranger.wait_for_url("**?turn=1")
-    await expect(lane(stranger, "solver")).to_contain_text("11 of 12 moves left")
+    await expect(lane(stranger, "solver")).to_contain_text("11 moves to the target")
     picture = stranger.locator(".strip img").first
     assert await picture.evaluate("each => each.complete && each.naturalWidth") == 225
     links = await stranger.locator("a").evaluate_all("all => all.map((each) => each.pathname)")

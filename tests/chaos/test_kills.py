@@ -21,7 +21,13 @@ from app.ray.embedded import EmbeddedHead
 from tests.e2e.runs import check_stored, launch, wait_ended
 from tests.e2e.skydeck import Skydeck, running
 
-pytestmark = [pytest.mark.chaos, pytest.mark.slow, pytest.mark.timeout(580)]
+pytestmark = [
+    # Both use one home.
+    pytest.mark.xdist_group("kills"),
+    pytest.mark.chaos,
+    pytest.mark.slow,
+    pytest.mark.timeout(580),
+]
 
 ROUNDS = int(os.environ.get("CHAOS_ROUNDS", "2"))
 SEED = int(os.environ.get("CHAOS_SEED", random.SystemRandom().randrange(2**31)))

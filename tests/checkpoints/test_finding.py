@@ -1,6 +1,9 @@
 """What a run has saved is found: by its log, in its folder, and nowhere else."""
 
+import json
 import os
+import time
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -8,18 +11,22 @@ import pytest
 from sqlalchemy import select
 
 from app.checkpoints import service as checkpoints
-from app.checkpoints.exports import CONFIG, WEIGHTS
-from app.checkpoints.folders import find_saved, inside, step_of
+from app.checkpoints.exports import CONFIG, WEIGHTS, look_at
+from app.checkpoints.folders import Saved, find_saved, inside, step_of
 from app.checkpoints.service import MAX_CHECKPOINTS, SavedLine, Shown
 from app.errors import Invalid
+from app.metrics import service as metrics
+from app.metrics.service import MetricPoint
 from app.models import CheckpointKind, CheckpointWatch
 from app.ray.gateway import JobStatus
 from app.runs import service as runs
 from app.settings import ROOT
+from app.storage.inside import open_folder
 from tests.adapters.conftest import Shop, evaluation, make_shop
 from tests.checkpoints.exports import write_adapter, write_export, write_state
 from tests.security.hostile import PAYLOADS
 from tests.worker.reconcilers.conftest import Bench, make_bench
+from worker.reconcilers import checkpoints as reconciler
 from worker.reconcilers.readings import Follower
 
 STATE, ADAPTER = CheckpointKind.STATE, CheckpointKind.ADAPTER
@@ -183,7 +190,7 @@ async def test_each_has_the_rates_of_its_own_attempt_and_the_best_two_may_differ
     exportable = [place for place, each in found.items() if each.is_best_exportable]
     assert exportable == [(ADAPTER, 4)]
     async with shop.database.read() as session:
-        _, best = await checkpoints.list_of_run(session, await runs.get(session, slug))
+        _, best = await checkpoints.list_with_best(session, await runs.get(session, slug))
     assert (best.evaluated, best.value, best.measure) == (8, 1.0, "solve rate")
 
 
@@ -280,6 +287,66 @@ def test_a_broken_export_is_found_with_what_is_wrong(tmp_path: Path) -> None:
     assert found[1:] == [f"{CONFIG} is missing", ""]
 
 
+def test_as_many_ranks_as_a_config_holds_are_looked_through_in_time(tmp_path: Path) -> None:
+    names = [f"layers.{number}.proj" for number in range(20_000)]
+    header, place = {}, 0
+    for name in names:
+        shape, end = [2, 1], place + 8
+        header[f"base.{name}.lora_A.weight"] = {
+            "dtype": "F32",
+            "shape": shape,
+            "data_offsets": [place, end],
+        }
+        place = end
+    head = json.dumps(header).encode()
+    data = len(head).to_bytes(8, "little") + head + bytes(place)
+    pattern = {"missing": 9, "proj": 2} | dict.fromkeys(names, 3)
+    write_export(tmp_path, 1, data=data, config={"r": 4, "rank_pattern": pattern})
+    began = time.process_time()
+    (saved,) = find_saved(tmp_path)
+    # Each pattern tried at each layer took minutes. The first one that fits holds.
+    assert time.process_time() - began < 5
+    assert saved.problem == ""
+
+
+@pytest.mark.parametrize("base", ["a\0b", "\ud800"])
+def test_a_base_that_no_database_holds_becomes_one_that_it_does(tmp_path: Path, base: str) -> None:
+    path = write_export(tmp_path, 1, config={"base_model_name_or_path": base})
+    with open_folder(path) as folder:
+        found = look_at(folder).base
+    assert "\0" not in found
+    assert found.encode()
+
+
+@pytest.mark.parametrize("seconds", [-1.0, 1e11, 1e18, float("inf"), float("nan")])
+async def test_a_folder_of_no_time_at_all_is_as_new_as_the_look(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    def found(*_given: object) -> list[Saved]:
+        path = shop.folder("x") / "ckpts" / "global_step_2"
+        return [Saved(STATE, 2, path, 1, "", seconds)]
+
+    slug = await shop.add_run()
+    shop.folder(slug).mkdir(parents=True)
+    monkeypatch.setattr(reconciler, "find_saved", found)
+    await shop.look()
+    (one,) = await shop.saved(slug)
+    assert one.row.saved_at == shop.clock()
+
+
+async def test_a_rate_beyond_all_numbers_is_none(shop: Shop) -> None:
+    slug = await shop.add_run()
+    write_export(shop.folder(slug), 2)
+    write_export(shop.folder(slug), 4)
+    async with shop.database.write() as session:
+        run = await runs.get(session, slug)
+        key = "eval/all/pass_at_1"
+        points = [MetricPoint(key, 2, inf, 1.0), MetricPoint(key, 4, 0.5, 2.0)]
+        await metrics.ingest(session, run.id, 1, points)
+    await shop.look()
+    assert [each.pass_at_1 for each in await shop.saved(slug)] == [0.5, None]
+
+
 def test_a_folder_that_the_log_names_is_looked_at_too(tmp_path: Path) -> None:
     write_adapter(tmp_path / "out" / "global_step_3" / "policy")
     state = write_state(tmp_path / "mine", 3)
@@ -306,8 +373,8 @@ def test_a_step_is_told_by_the_last_name_alone(path: str, step: int | None) -> N
 
 async def shown(bench: Bench, slug: str) -> list[Shown]:
     async with bench.database.read() as session:
-        found, _ = await checkpoints.list_of_run(session, await runs.get(session, slug))
-    return sorted(found, key=lambda each: each.row.kind, reverse=True)
+        found = await checkpoints.list_page(session, await runs.get(session, slug))
+    return sorted(found.items, key=lambda each: each.row.kind, reverse=True)
 
 
 async def watches(shop: Shop) -> list[Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.db import Database
-from app.episodes.api import get_models
+from app.episodes.deps import get_models
 from app.settings import Settings
 from tests.cli.conftest import Service, Skydeck
 from tests.evaluations.factories import RIGHT, STOP, make_loop
@@ -73,3 +73,43 @@ def test_what_is_not_there_is_one_line(skydeck: Skydeck, models: ScriptedModels)
     assert answer.status == 1
     assert "there is no model c" in answer.err
     assert skydeck("evaluate").status == 2
+
+
+@pytest.mark.usefixtures("worker")
+def test_waiting_says_on_stderr_how_far_it_is(skydeck: Skydeck) -> None:
+    answer = skydeck(*("evaluate", "--model", "a@fake", "--json"), "--wait")
+    assert json.loads(answer.out)["status"] == "succeeded"
+    lines = answer.err.splitlines()
+    assert lines[-1].endswith(" succeeded: 64 of 64 episodes")
+    assert len(set(lines)) == len(lines)
+
+
+def test_evaluations_are_listed_shown_stopped_and_resumed(
+    skydeck: Skydeck, models: ScriptedModels
+) -> None:
+    made = skydeck("evaluate", "--model", "a@fake", "--name", "mine").out.strip()
+    titles, row = skydeck("evaluation", "list").out.splitlines()
+    assert titles.split()[:3] == ["ID", "STATUS", "EPISODES"]
+    assert (row.split()[:3], row.split()[-1]) == ([made, "queued", "0/64"], "mine")
+    assert json.loads(skydeck("evaluation", "list", "--json").out)["items"][0]["id"] == made
+
+    shown = skydeck("evaluation", "show", made)
+    assert f"{made} queued: mine" in shown.out
+    assert f"{made} queued: 0 of 64 episodes" in shown.out
+    assert json.loads(skydeck("evaluation", "show", made, "--json").out)["name"] == "mine"
+
+    stopped = skydeck("evaluation", "stop", made)
+    assert (stopped.status, stopped.out.split()[0]) == (0, made)
+    assert json.loads(skydeck("evaluation", "show", made, "--json").out)["status"] != "queued"
+
+
+def test_what_cannot_be_done_to_an_evaluation_is_one_line(
+    skydeck: Skydeck, models: ScriptedModels
+) -> None:
+    made = skydeck("evaluate", "--model", "a@fake").out.strip()
+    refused = skydeck("evaluation", "resume", made)
+    assert (refused.status, refused.out) == (1, "")
+    assert len(refused.err.splitlines()) == 1
+    missing = skydeck("evaluation", "show", "evl-22222222")
+    assert missing.status == 1
+    assert "evl-22222222" in missing.err

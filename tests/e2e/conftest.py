@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser.conftest import browser
 from tests.e2e.skydeck import Skydeck, running
+
+__all__ = ["browser"]
 
 
 @pytest.fixture(scope="package")

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
+import pytest
 
 from app.client import Client
 from app.ray.head_state import HeadPhase, read_head_state
@@ -20,6 +21,8 @@ READY_SECONDS = 120.0
 HEAD_SECONDS = 240.0
 STOP_SECONDS = 40.0
 _POLL_SECONDS = 0.2
+GROUP = pytest.mark.xdist_group("e2e")
+"""Of tests that use one `skydeck up`, or a second process would start another."""
 
 
 class Skydeck:
@@ -61,9 +64,16 @@ class Skydeck:
             time.sleep(_POLL_SECONDS)
 
     def client(self, scope: str = "write") -> Client:
-        """Signed in by a new token, made on the command line."""
+        """Signed in by a new token."""
+        return Client(self.url, self.token(scope))
+
+    def token(self, scope: str = "write") -> str:
+        return self.run("token", "create", "--name", "test", "--scope", scope)
+
+    def run(self, *arguments: str) -> str:
+        """What a command says on stdout, without the end of its line."""
         made = subprocess.run(
-            command("token", "create", "--name", "test", "--scope", scope),
+            command(*arguments),
             cwd=ROOT,
             env=self.environ,
             capture_output=True,
@@ -71,7 +81,7 @@ class Skydeck:
             timeout=READY_SECONDS,
         )
         assert made.returncode == 0, made.stderr
-        return Client(self.url, made.stdout.strip())
+        return made.stdout.strip()
 
     def children(self, name: str) -> list[psutil.Process]:
         """Our `web`, `worker` or `endpoint` process, if there is one right now."""

@@ -5,7 +5,6 @@ from tests.web.conftest import (
     client,
     page_database,
     seeded,
-    seeded_template,
     sqlite_database,
     stranger,
 )
@@ -15,7 +14,6 @@ __all__ = [
     "client",
     "page_database",
     "seeded",
-    "seeded_template",
     "sqlite_database",
     "stranger",
 ]

@@ -15,6 +15,7 @@ from app.outgoing.allow_list import AllowList
 from app.secrets import rotation
 from tests.endpoints.conftest import ADA, KEY, URL, add
 from tests.fakes.dns import FakeDns
+from worker.jobs.maze_grpo.model import SIDE
 
 
 async def key_of(database: Database, slug: str) -> str | None:
@@ -25,6 +26,15 @@ async def key_of(database: Database, slug: str) -> str | None:
 async def change(database: Database, slug: str, **given: str) -> Endpoint:
     async with database.write() as session:
         return await service.change(session, await service.get(session, slug), ADA, **given)
+
+
+async def test_only_the_embedded_one_is_known_to_take_mazes_of_one_size(
+    vaulted: Database, endpoint: Endpoint
+) -> None:
+    async with vaulted.write() as session:
+        embedded = await service.ensure_embedded(session)
+    assert service.maze_size_of(embedded) == (SIDE, SIDE)
+    assert service.maze_size_of(endpoint) is None
 
 
 async def test_a_key_is_encrypted_masked_and_opened_again(

@@ -7,7 +7,7 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.episodes.api import get_models
+from app.episodes.deps import get_models
 from app.episodes.seats import Seat
 from app.llm.limits import ChatLimits
 from app.llm.openai import OpenAIChat
@@ -23,8 +23,9 @@ QUICK = ChatLimits(connect_seconds=1, idle_seconds=0.4, total_seconds=1.2)
 class FakeModels:
     """A `ModelSource` whose endpoint is a fake server."""
 
-    def __init__(self, fake: FakeOpenAI) -> None:
+    def __init__(self, fake: FakeOpenAI, limits: ChatLimits = QUICK) -> None:
         self._fake = fake
+        self._limits = limits
 
     async def seat(self, _session: AsyncSession, endpoint: str, model: str) -> Seat:
         return Seat(
@@ -40,9 +41,9 @@ class FakeModels:
             Rules("127.0.0.1"),
             base_url=self._fake.base_url,
             headers={"Authorization": f"Bearer {KEY}"},
-            limits=QUICK.outgoing(),
+            limits=self._limits.outgoing(),
         )
-        async with OpenAIChat(http, seat.model, limits=QUICK) as model:
+        async with OpenAIChat(http, seat.model, limits=self._limits) as model:
             yield model
 
 

@@ -53,6 +53,15 @@ async def test_base_and_adapter_play_side_by_side(
     assert seen == await get(api, f"/episodes/{made['id']}")
 
 
+async def test_a_turn_and_a_stop_need_no_body(api: httpx.AsyncClient, served: FakeOpenAI) -> None:
+    made = await make(api, BASE)
+    turned = await api.post(f"{V1}/episodes/{made['id']}/turns")
+    assert turned.status_code == 200
+    assert turned.json()["lanes"][0]["turn_count"] == 1
+    stopped = await api.post(f"{V1}/episodes/{made['id']}/stop")
+    assert stopped.json()["lanes"][0]["outcome"] == "stopped"
+
+
 async def test_what_was_asked_is_shown_word_for_word(
     api: httpx.AsyncClient, served: FakeOpenAI
 ) -> None:
@@ -162,7 +171,7 @@ async def test_making_one_twice_by_key_makes_one(
         ({"env_id": "maze_2d/medium"}, "env_id"),
         ({"seed": -1}, "seed"),
         ({"seed": 2**63}, "seed"),
-        ({"max_turns": 101}, "max_turns"),
+        ({"max_turns": 201}, "max_turns"),
         ({"lanes": []}, "lanes"),
         ({"lanes": [{}] * 5}, "lanes"),
         ({"lanes": [{"endpoint": "end-1"}]}, "lanes.0"),

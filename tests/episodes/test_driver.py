@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from app.episodes.driver import Patience, play_episode, play_turn
+from app.episodes.asking import play_turn
+from app.episodes.driver import Patience, play_episode
 from app.episodes.engine import Lane, TurnRecord
 from app.episodes.states import LaneStatus, Outcome
 from app.llm.chat import ModelError, ModelErrorKind, Sampling

@@ -89,6 +89,16 @@ def test_a_prompt_that_must_be_too_long_is_not_sent(limit: int | None, window: i
     assert len(lane.turns) == 1
 
 
+def test_answers_without_end_end_the_lane_although_nobody_counts_their_tokens() -> None:
+    lane = Lane(replace(EASY, max_turns=100, max_input_tokens=None), has_pictures=False)
+    while not lane.is_over:
+        lane.take(completion("x" * 250_000))
+    assert lane.outcome is Outcome.CONTEXT_LIMIT
+    assert len(lane.turns) == 5
+    again = Lane.restore(lane.task, [turn.answer for turn in lane.turns], has_pictures=False)
+    assert (again.outcome, len(again.turns)) == (Outcome.CONTEXT_LIMIT, 5)
+
+
 def test_the_last_turn_counts_however_long_it_was() -> None:
     lane = Lane(replace(EASY, max_turns=1, max_input_tokens=395))
     lane.take(completion(wall(), prompt_tokens=390, completion_tokens=60))

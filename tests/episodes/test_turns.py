@@ -2,14 +2,16 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 from unittest.mock import patch
 
 import pytest
 from sqlalchemy import select, update
+from sqlalchemy.exc import OperationalError
 
 from app.clock import utcnow
 from app.db import Database
-from app.episodes import service, turns
+from app.episodes import repository, service, turns
 from app.episodes.seats import Seat
 from app.episodes.service import LoadedLane
 from app.episodes.states import LaneStatus, Outcome, Source
@@ -163,6 +165,16 @@ async def test_a_killed_process_leaves_the_turn_to_be_asked_again(database: Data
     assert counts(episode) == [1]
 
 
+async def test_a_clock_that_was_set_back_holds_no_turn_up(database: Database) -> None:
+    models = ScriptedModels(good=ScriptedModel(*solution()))
+    episode = await make_episode(database, models, "good")
+    async with database.write() as session:
+        values = {"claim_token": "before", "claim_until": utcnow() + timedelta(days=1)}
+        await session.execute(update(EpisodeLane).values(**values))
+    assert not lanes(await fresh(database, episode))[0].is_answering
+    assert counts(await take(database, models, episode)) == [1]
+
+
 async def test_a_cancelled_request_gives_its_claim_back(database: Database) -> None:
     model = ScriptedModel(*solution(), gate=asyncio.Event())
     models = ScriptedModels(good=model)
@@ -189,6 +201,56 @@ async def test_an_answer_after_the_end_is_dropped(database: Database) -> None:
     model.gate.set()
     episode = await asking
     assert (counts(episode), episode.lanes[0].outcome) == ([0], Outcome.STOPPED)
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+async def test_who_stops_or_deletes_an_episode_hangs_up_on_the_endpoint(
+    database: Database, is_deleted: bool
+) -> None:
+    model = ScriptedModel(*solution(), gate=asyncio.Event())
+    models = ScriptedModels(good=model, other=ScriptedModel(*solution()))
+    episode = await make_episode(database, models, "good", "other")
+    with patch.object(turns, "LOOK_SECONDS", 0.01):
+        asking = asyncio.create_task(
+            take_turns(database, models, episode.slug, TurnRequest(), actor=ADA)
+        )
+        await model.asked.wait()
+        async with database.write() as session:
+            if is_deleted:
+                found = await service.get(session, episode.slug)
+                await service.delete(session, found, actor=ADA)
+            else:
+                await service.stop(session, episode.slug, lane=1, actor=ADA)
+        await asyncio.wait_for(asking, 20)
+    assert model.cancelled
+    if not is_deleted:
+        episode = await fresh(database, episode)
+        assert (counts(episode), episode.lanes[0].outcome) == ([0, 1], Outcome.STOPPED)
+
+
+async def test_a_slow_answer_that_is_wanted_is_waited_for(database: Database) -> None:
+    model = ScriptedModel(*solution(), gate=asyncio.Event())
+    models = ScriptedModels(good=model)
+    episode = await make_episode(database, models, "good")
+    looks = 0
+
+    async def has_claim(*given: object) -> bool:
+        nonlocal looks
+        looks += 1
+        if looks == 1:
+            raise OperationalError("locked", None, Exception())
+        if looks == 3 and model.gate is not None:
+            model.gate.set()
+        return bool(await claimed(*given))
+
+    claimed: Any = repository.has_claim
+    with (
+        patch.object(turns, "LOOK_SECONDS", 0.01),
+        patch.object(repository, "has_claim", has_claim),
+    ):
+        episode = await take(database, models, episode)
+    assert counts(episode) == [1]
+    assert looks >= 3
 
 
 async def test_people_play_and_force_moves(database: Database) -> None:

@@ -17,13 +17,15 @@ Said = str | ModelError | Completion
 class ScriptedModel:
     """Gives what `script` holds, one after the other, and the last for ever.
 
-    `requests` keeps what it was asked. `gate`, if set, is awaited before each answer.
+    `requests` keeps what it was asked. `gate`, if set, is awaited before each answer; `cancelled`:
+    whoever asked went away meanwhile.
     """
 
     def __init__(self, *script: Said, gate: asyncio.Event | None = None) -> None:
         self.script = list(script)
         self.gate = gate
         self.asked = asyncio.Event()
+        self.cancelled = False
         self.requests: list[list[Mapping[str, Any]]] = []
         self.samplings: list[Sampling] = []
 
@@ -38,7 +40,11 @@ class ScriptedModel:
         self.samplings.append(sampling)
         self.asked.set()
         if self.gate is not None:
-            await self.gate.wait()
+            try:
+                await self.gate.wait()
+            except asyncio.CancelledError:
+                self.cancelled = True
+                raise
         said = self.script.pop(0) if len(self.script) > 1 else self.script[0]
         if isinstance(said, ModelError):
             raise said
@@ -55,6 +61,7 @@ class ScriptedModels:
     def __init__(self, **models: ScriptedModel) -> None:
         self.models = models
         self.max_model_len: int | None = None
+        self.maze_size: tuple[int, int] | None = None
         self.on_open: Callable[[Seat], None] = lambda _seat: None
 
     async def seat(self, _session: AsyncSession, endpoint: str, model: str) -> Seat:
@@ -65,6 +72,7 @@ class ScriptedModels:
             endpoint_name="Fake",
             model=model,
             max_model_len=self.max_model_len,
+            maze_size=self.maze_size,
         )
 
     @asynccontextmanager

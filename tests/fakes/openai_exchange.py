@@ -4,7 +4,7 @@ import asyncio
 import json
 import socket
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,11 +87,14 @@ class Exchange:
         text = data if isinstance(data, str) else json.dumps(data)
         await self.piece(f"data: {text}\n\n".encode())
 
-    async def events(self, events: Sequence[Any], *, is_done: bool = True) -> None:
-        """A whole stream."""
+    async def events(
+        self, events: Sequence[Any], *, is_done: bool = True, pause: Callable[[], float] = float
+    ) -> None:
+        """A whole stream; `pause` says how many seconds pass after each event."""
         self.begin_stream()
         for event in events:
             await self.event(event)
+            await asyncio.sleep(pause())
         if is_done:
             await self.event("[DONE]")
         await self.end_stream()

@@ -35,7 +35,8 @@ class FakeOpenAI:
 
     `answers` gives the words of a model (of all others: `default`). `behave` makes a model do one
     of `BEHAVIOURS` until told otherwise. With `is_hostile` each behaviour is a model of its own,
-    `hostile:<name>`. `requests` keeps the newest bodies, `lost` counts callers that went early.
+    `hostile:<name>`. `pause_seconds` is how long a stream waits after each piece. `requests` keeps
+    the newest bodies, `lost` counts callers that went early.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class FakeOpenAI:
         self.connection_count = 0
         self.open_count = 0
         self.most_open = 0
+        self.pause_seconds = 0.0
         self.lost = 0
         self.port = 0
         self._behaviours: dict[str, str] = {}
@@ -198,9 +200,8 @@ class FakeOpenAI:
             await exchange.json(200, shapes.completion(model, text[:most], **options))
             return
         has_usage = exchange.has_usage
-        await exchange.events(
-            list(shapes.chunks(model, text[:most], has_usage=has_usage, **options))
-        )
+        pieces = list(shapes.chunks(model, text[:most], has_usage=has_usage, **options))
+        await exchange.events(pieces, pause=lambda: self.pause_seconds)
 
     async def _refuse(self, exchange: Exchange, fault: Fault) -> None:
         await exchange.json(fault.status, fault.body, fault.headers)

@@ -29,7 +29,7 @@ def test_whatever_comes_is_one_short_line(text: str) -> None:
     assert found == " ".join(found.split())
 
 
-@given(st.text(st.characters()))
+@given(st.text(st.characters(codec="utf-8")))
 def test_a_models_words_are_kept_but_for_what_no_database_holds(text: str) -> None:
     kept = storable(text)
     assert kept == text.replace("\0", "\ufffd")

@@ -1,11 +1,13 @@
-"""Intervals and estimates against published or enumerated values."""
+"""Intervals and estimates against published or enumerated values.
+
+SciPy is imported where it is the judge: at the head it would cost each process that collects tests.
+"""
 
 from itertools import combinations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
 
 from app.metrics.statistics import mcnemar_exact, pass_at_k, wilson_interval
 
@@ -71,6 +73,8 @@ def test_mcnemars_exact_test(gained: int, lost: int, p: float) -> None:
 
 @given(st.integers(0, 400), st.integers(0, 400))
 def test_mcnemars_exact_test_is_the_binomial_test(gained: int, lost: int) -> None:
+    from scipy.stats import binomtest
+
     if gained + lost:
         expected = binomtest(gained, gained + lost, 0.5).pvalue
         assert mcnemar_exact(gained, lost) == pytest.approx(expected, rel=1e-9)
@@ -78,6 +82,8 @@ def test_mcnemars_exact_test_is_the_binomial_test(gained: int, lost: int) -> Non
 
 @given(st.integers(1, 10_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_wilson_interval_is_that_of_scipy(case: tuple[int, int]) -> None:
+    from scipy.stats import binomtest
+
     k, n = case
     expected = binomtest(k, n).proportion_ci(method="wilson")
     assert wilson_interval(k, n) == pytest.approx((expected.low, expected.high), abs=1e-12)

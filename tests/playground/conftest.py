@@ -6,7 +6,7 @@ import pytest
 from fastapi import FastAPI
 
 from app.db import Database
-from app.playground.routes import get_models
+from app.episodes.deps import get_models
 from tests.fakes.models import ScriptedModel, ScriptedModels
 from tests.web.conftest import app, client, stranger
 

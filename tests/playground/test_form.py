@@ -2,15 +2,16 @@
 
 import pytest
 
-from app.maze.eval_sets import EASY_SOLVABLE_15
+from app.maze.eval_sets import EASY_SOLVABLE_15, EVAL_SETS
 from app.maze.parse import Dialect
-from app.playground.form import Draft, read
+from app.playground.form import Draft, Number, as_typed, read
 
 PLAYED = {"lane-1": "end-1 maze-base:step 80", "lane-3": "you", "seed": "3"}
 
 
 def problems(**values: str) -> dict[str, str]:
-    return read(Draft(PLAYED | {name.replace("__", "-"): text for name, text in values.items()}))[1]
+    draft = Draft(PLAYED | {name.replace("__", "-"): text for name, text in values.items()})
+    return read(draft, EVAL_SETS.get(draft.text("eval_set")))[1]
 
 
 def test_lanes_are_models_and_people_in_order() -> None:
@@ -27,7 +28,7 @@ def test_lanes_are_models_and_people_in_order() -> None:
 
 def test_an_item_of_an_eval_set_brings_its_own_maze() -> None:
     values = PLAYED | {"eval_set": "easy-solvable-15", "item": "2", "max_turns": "x", "seed": "?"}
-    spec, wrong = read(Draft(values))
+    spec, wrong = read(Draft(values), EASY_SOLVABLE_15)
     assert wrong == {}
     assert spec is not None
     assert spec.seed == EASY_SOLVABLE_15.seeds[1]
@@ -75,3 +76,13 @@ def test_a_sampling_value_that_is_left_empty_is_the_usual_one() -> None:
     spec, _ = read(Draft(PLAYED | {"temperature": "", "sampling_seed": "7"}))
     assert spec is not None
     assert (spec.sampling.temperature, spec.sampling.seed) == (0.0, 7)
+
+
+@pytest.mark.parametrize(
+    "text", ["0", "1", "1234567", "2147483647", "0.7", "0.1", "0.123456789", "0.000001", "1000000"]
+)
+def test_a_number_is_typed_with_all_its_digits(text: str) -> None:
+    number = Number("x", "X", 0, 2**31, is_whole="." not in text)
+    value = number.read(text)
+    assert value is not None
+    assert as_typed(value) == text

@@ -5,10 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.ray.plugin import ray_head
-
-__all__ = ["ray_head"]
-
 
 @pytest.fixture
 def home() -> Iterator[Path]:

@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from app.access.denial_limit import DenialLimit
 from app.db import Database
 from app.main import create_app
+from app.playground import stream_routes as playground_streams
 from app.runs import stream_routes
 from app.secrets.crypto import make_file
 from app.secrets.vault import attach
@@ -56,6 +57,7 @@ async def http(
     monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncIterator[httpx.AsyncClient]:
     monkeypatch.setattr(stream_routes, "poll", partial(poll, pause=0.0))
+    monkeypatch.setattr(playground_streams, "PAUSE_SECONDS", 0.0)
     app.state.database = Database(sqlite_copy(template[0], tmp_path))
     app.state.denial_limit = DenialLimit()
     make_file(tmp_path / "secret.keys")

@@ -223,6 +223,7 @@ TABLE: dict[Right, str] = {
         GET /playground/{slug}/export.{kind}
         GET /playground/{slug}/messages
         GET /playground/{slug}/pictures/{lane}/{turn}.png
+        GET /playground/{slug}/stream
     """,
     # Its deletion comes last: the others are called on the same one.
     (WRITE, EPISODE): """

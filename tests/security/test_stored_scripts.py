@@ -39,7 +39,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 MALLORY = Actor(PAYLOADS[0], "user:mallory", address=PAYLOADS[1][:60])
 PARAMETER = re.compile(r"\{(\w+)\}")
 # Streams never end, and are fetched by the pages themselves.
-STREAMS = {"/runs/{slug}/stream", "/runs/{slug}/log/stream"}
+STREAMS = {"/runs/{slug}/stream", "/runs/{slug}/log/stream", "/playground/{slug}/stream"}
 PLAIN = {"text/plain", "text/csv", "application/zip", "application/json"}
 ROLLOUT = "/runs/{slug}/attempts/{attempt}/evaluations/{step}/{number}"
 DOWNLOADS = {

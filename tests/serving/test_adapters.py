@@ -1,5 +1,6 @@
 """Adapters of all sorts in the folder: the good ones answer, the others say why not."""
 
+import pickle
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +20,8 @@ from worker.serving.models import Models
 
 def _fill(folder: Path, value: float) -> None:
     tensors = load((folder / WEIGHTS_FILE).read_bytes())
-    tensors["base_model.model.head.lora_A.weight"][:] = value
+    for half in "AB":
+        tensors[f"base_model.model.head.lora_{half}.weight"][:] = value
     (folder / WEIGHTS_FILE).write_bytes(save(tensors))
 
 
@@ -40,9 +42,17 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "huge": (_write(WEIGHTS_FILE, bytes(5_000_000)), "5000000 bytes, more than"),
     "not finite": (lambda folder: _fill(folder, float("nan")), "not finite"),
+    "too large together": (lambda folder: _fill(folder, 1e30), "not finite"),
+    "a header of 2^63 bytes": (
+        _write(WEIGHTS_FILE, b"\0" * 7 + b"\x80{}"),
+        "no adapter of this model",
+    ),
+    "pickle": (_write(WEIGHTS_FILE, pickle.dumps({"r": 8})), "no adapter of this model"),
     "other rank": (_set(r=4), "no adapter of this model"),
     "no rank": (_set(r=0), "LoRA rank 0"),
     "rank of words": (_set(r="many"), "LoRA rank many"),
+    "alpha of 400 digits": (_set(lora_alpha=10**400), "is damaged"),
+    "alpha too large": (_set(lora_alpha=1e300), "not finite"),
     "no alpha": (_set(lora_alpha=None), "lora_alpha None"),
     "other base": (_set(base_model_name_or_path="Qwen/Qwen3-VL"), "'Qwen/Qwen3-VL', not to"),
     "no LoRA": (_set(peft_type="IA3"), "describes no LoRA adapter"),
@@ -68,6 +78,17 @@ async def test_a_bad_adapter_says_why_and_the_others_go_on(
         assert why in said
         assert str(folder) not in said
     assert await says(api, messages, model="maze-base:good")
+    assert await says(api, messages)
+
+
+async def test_weights_too_large_to_compute_with_say_so(
+    api: httpx.AsyncClient, folder: Path, messages: Messages
+) -> None:
+    adapters.write(folder / "loud")
+    _fill(folder / "loud", 4e18)
+    for fields in ({}, {"logprobs": True}, {"stream": True}, {"temperature": 1}):
+        said = message_of(await ask(api, messages, model="maze-base:loud", **fields), 400)
+        assert "its weights are too large" in said
     assert await says(api, messages)
 
 

@@ -1,5 +1,7 @@
 """`python -m worker.serving` as a process: its file, its key, its end."""
 
+import asyncio
+import contextlib
 import json
 import signal
 import socket
@@ -13,9 +15,12 @@ from typing import Any
 
 import httpx
 import pytest
+import uvicorn
 
 from app.settings import ROOT
+from worker.serving import connections
 from worker.serving.announcement import announced
+from worker.serving.connections import HeadInTime
 
 WAIT_SECONDS = 60.0
 
@@ -89,3 +94,37 @@ def test_the_file_of_another_process_is_left_alone(tmp_path: Path) -> None:
     with announced(tmp_path, port=1, key="k"):
         assert json.loads(file.read_text())["key"] == "k"
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_who_sends_no_head_in_time_holds_no_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.2)
+    config = uvicorn.Config(_answer, http=HeadInTime, lifespan="off", log_config=None)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        server = uvicorn.Server(config)
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        for beginning in (b"", b"GET /health HTTP/1.1\r\nHost:"):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(beginning)
+            async with asyncio.timeout(WAIT_SECONDS):
+                # Closed by the other side, with or without a farewell.
+                with contextlib.suppress(ConnectionResetError):
+                    assert await reader.read() == b""
+            writer.close()
+        async with httpx.AsyncClient(trust_env=False) as client:
+            for _ in range(2):
+                assert (await client.get(f"http://127.0.0.1:{port}/")).status_code == 200
+                # Between requests a connection may be silent for longer.
+                await asyncio.sleep(0.4)
+            assert (await client.get(f"http://127.0.0.1:{port}/")).status_code == 200
+        server.should_exit = True
+        await serving
+
+
+async def _answer(_scope: Any, _receive: Any, send: Any) -> None:
+    await send(
+        {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]}
+    )
+    await send({"type": "http.response.body"})

@@ -4,6 +4,9 @@ import base64
 import contextlib
 import io
 import json
+import struct
+import time
+import zlib
 from typing import Any
 
 import httpx
@@ -33,6 +36,15 @@ def picture(size: tuple[int, int], shape: str = "PNG") -> str:
     return f"data:image/x;base64,{base64.b64encode(out.getvalue()).decode()}"
 
 
+def declared(size: tuple[int, int]) -> str:
+    """A PNG whose head claims another size than it has: making a real bomb takes ten seconds."""
+    made = bytearray(base64.b64decode(picture((1, 1)).partition(",")[2]))
+    # The head lies at a fixed place: length (8:12), IHDR (12:16), its 13 bytes, their checksum.
+    made[16:24] = struct.pack(">II", *size)
+    made[29:33] = struct.pack(">I", zlib.crc32(made[12:29]))
+    return f"data:image/x;base64,{base64.b64encode(made).decode()}"
+
+
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF", "BMP"])
 async def test_pictures_of_each_kind_are_read(api: httpx.AsyncClient, kind: str) -> None:
     assert await says(api, with_picture(picture((225, 225), kind))) in TEXTS
@@ -40,7 +52,7 @@ async def test_pictures_of_each_kind_are_read(api: httpx.AsyncClient, kind: str)
 
 REFUSED = {
     "another size": (picture((275, 275)), "knows pictures of 225 x 225 pixels"),
-    "a bomb": (picture((20_000, 20_000)), "has"),
+    "a bomb": (declared((20_000, 20_000)), "far too many pixels"),
     "another kind": (picture((225, 225), "TIFF"), "cannot identify image file"),
     "an address": ("http://127.0.0.1:1/x.png", "Only data: URLs"),
     "a file": ("file:///etc/passwd", "Only data: URLs"),
@@ -98,6 +110,42 @@ async def test_a_body_that_says_nothing_is_refused(api: httpx.AsyncClient, case:
     assert len(message_of(await api.post(_ROUTE, content=body), status)) < 2_000
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"messages": [%s]}',
+        b'{"messages": [{"role": "user", "content": [%s]}]}',
+        b'{"messages": [], "stop": [%s]}',
+    ],
+)
+@pytest.mark.parametrize("item", [b"1", b"{}", b"[]"])
+def test_a_million_mistakes_are_refused_at_once(body: bytes, item: bytes) -> None:
+    count = (limits.MAX_BODY_BYTES - 100) // (len(item) + 1)
+    began = time.process_time()
+    with pytest.raises(ServingError, match="t most"):
+        parse(body % b",".join([item] * count))
+    # Each of them as a problem of its own took over five seconds.
+    assert time.process_time() - began < 2
+
+
+async def test_half_a_character_in_any_text_is_no_crash(
+    api: httpx.AsyncClient, messages: Messages
+) -> None:
+    half = "\ud800"
+    message_of(await api.post(_ROUTE, content=_json(messages, model=half)), 404)
+    message_of(await api.post(_ROUTE, content=_json(messages, temperature=half)), 400)
+    message_of(await api.post(_ROUTE, content=_json([{"role": 1, half: half}])), 400)
+    message_of(await api.post(_ROUTE, content=_json([{"role": half, "content": half}])), 400)
+    for uri in (half, f"data:{half}", f"data:image/png;base64,{half}"):
+        message_of(await api.post(_ROUTE, content=_json(with_picture(uri))), 400)
+    assert (await api.post(_ROUTE, content=_json(messages, stop=[half]))).status_code == 200
+
+
+def _json(messages: Messages, **fields: Any) -> bytes:
+    """Halves as escapes, as they come over the wire."""
+    return json.dumps({"messages": messages} | fields).encode()
+
+
 async def test_a_body_without_a_length_is_bounded_too(api: httpx.AsyncClient) -> None:
     async def endless() -> Any:
         while True:
@@ -140,6 +188,19 @@ async def test_too_much_of_anything_is_refused(api: httpx.AsyncClient, messages:
     long = [{"role": "user", "content": "word " * limits.MAX_MODEL_LEN}]
     assert f"at least {limits.MAX_MODEL_LEN + 1} input" in message_of(await ask(api, long), 400)
     assert "Input length (" in message_of(await ask(api, messages + long), 400)
+
+
+async def test_the_hottest_and_widest_draws_are_answers(
+    api: httpx.AsyncClient, messages: Messages
+) -> None:
+    for fields in (
+        {"temperature": 1e308},
+        {"temperature": 1.1e-5},
+        {"temperature": 1.0, "top_k": 10**30},
+        {"temperature": 1.0, "top_p": 5e-324},
+        {"temperature": 1.0, "seed": -(2**63)},
+    ):
+        assert await says(api, messages, logprobs=True, **fields) in TEXTS
 
 
 async def test_the_same_seed_draws_the_same_words(api: httpx.AsyncClient) -> None:

@@ -7,7 +7,6 @@ from tests.web.conftest import (
     client,
     page_database,
     seeded,
-    seeded_template,
     sqlite_database,
     stranger,
 )
@@ -21,7 +20,6 @@ __all__ = [
     "client",
     "page_database",
     "seeded",
-    "seeded_template",
     "site",
     "sqlite_database",
     "stranger",

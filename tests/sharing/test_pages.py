@@ -231,7 +231,7 @@ async def test_sharing_from_the_page_of_a_run(client: httpx.AsyncClient, seeded:
     assert address.rpartition("/")[2] not in (await client.get(url)).text
     (row,) = listed.one("table").all("row")[1:]
     assert "admin" in row.text
-    assert "in 29 d" in row.text
+    assert "in 30 d" in row.text
     revoked = await client.post(
         next(
             e.attributes["action"]

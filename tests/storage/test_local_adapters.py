@@ -95,6 +95,7 @@ def test_a_kill_at_any_call_leaves_nothing_or_all_and_the_repeat_ends_it(
         put_all(root)
         assert state(root) == "complete", number
         assert sorted(each.name for each in (root / "mine").iterdir()) == sorted(NAMES)
+        assert [each.name for each in (root / ".claims").iterdir()] == ["mine"]
         if is_over:
             break
     else:
@@ -185,8 +186,10 @@ def test_a_full_disk_and_one_that_cannot_be_written_are_told_apart(
 def test_what_is_removed_is_aside_and_its_name_stays_claimed(root: Path) -> None:
     put_all(root)
     store = LocalAdapterStore(root)
-    store.remove("mine")
-    store.remove("mine")
+    store.remove("mine", "you")
+    assert state(root) == "complete"
+    store.remove("mine", "me")
+    store.remove("mine", "me")
     assert not (root / "mine").exists()
     (aside,) = (root / ".deleted").iterdir()
     assert {each.name for each in aside.iterdir()} == set(NAMES)

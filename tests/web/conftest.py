@@ -1,6 +1,5 @@
 """A browser without JavaScript: an HTTP client against the application in this process."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from app.db import Database
 from app.settings import Settings
 from app.web.deps import SESSION_COOKIE
 from tests.conftest import put_over, sqlite_copy
-from tests.web.seed import Seeded, seed, sign_in
+from tests.web.seed import Seeded, sign_in
 
 ORIGIN = "http://skydeck.test"
 
@@ -47,22 +46,6 @@ async def client(stranger: httpx.AsyncClient, page_database: Database) -> httpx.
 def seeded(seeded_template: tuple[Path, Seeded]) -> Seeded:
     """What is in the database, which then holds runs in each state."""
     return seeded_template[1]
-
-
-@pytest.fixture(scope="session")
-def seeded_template(
-    sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Path, Seeded]:
-    """A seeded SQLite file, made once: it is copied for each test that asks for `seeded`."""
-    url = sqlite_copy(sqlite_template, tmp_path_factory.mktemp("seeded"))
-
-    async def fill() -> Seeded:
-        database = Database(url)
-        found = await seed(database)
-        await database.close()
-        return found
-
-    return Path(url.partition("///")[2]), asyncio.run(fill())
 
 
 @pytest.fixture

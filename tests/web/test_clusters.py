@@ -50,6 +50,8 @@ async def test_a_cluster_is_added_checked_changed_and_removed(
 ) -> None:
     page = await show(client, "/clusters/new")
     assert "sagemaker_ray" in page.text
+    choices = [each.text for each in page.walk() if each.tag == "option"]
+    assert choices == ["None", "Bearer token", "AWS keys or role", "Kubeconfig with a token"]
     path = await add(client)
     page = await show(client, path)
     assert "Its connection is being checked" in page.text

@@ -66,7 +66,8 @@ async def test_an_endpoint_is_registered_shown_and_removed(client: httpx.AsyncCl
         ({"name": ""}, "Give a name"),
         ({"base_url": "https://inner.example/v1"}, "Outgoing hosts"),
         ({"base_url": "http://llm.example/v1"}, "must be called by https"),
-        ({"base_url": "no address"}, "names no host that can exist"),
+        ({"base_url": ""}, "Give its address"),
+        ({"base_url": "no address"}, "Only https:// and http://"),
         ({"key": "tiny-7k"}, "at least 8 characters"),
     ],
 )
@@ -81,6 +82,16 @@ async def test_a_refused_form_keeps_its_values_but_for_the_key(
     values = [each.attributes.get("value") for each in page.walk() if each.tag == "input"]
     assert form["base_url"] in values
     assert form["key"] not in answer.text
+    assert "type it once more" in page.text
+
+
+async def test_what_is_wrong_in_all_fields_is_said_at_once(client: httpx.AsyncClient) -> None:
+    answer = await client.post("/endpoints", data={"name": "", "base_url": "", "key": "tiny-7k"})
+    assert answer.status_code == 422
+    text = parse(answer.text).text
+    assert "Give a name" in text
+    assert "Give its address" in text
+    assert "give the server a longer one" in text
 
 
 async def test_a_key_is_kept_replaced_and_removed(
@@ -123,7 +134,7 @@ async def test_models_and_a_command_are_shown(
     assert "Nobody answers at x." in page.text
     assert f"{number(6_000)} tokens" in page.text
     assert "adapter of" in page.text
-    assert "0.12 s" in page.text
+    assert "123 ms" in page.text
     assert "curl http://127.0.0.1:1/v1/chat/completions" in page.text
     assert "'\"'\"'" in page.text
 

@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 
 from app.db import Database
-from app.episodes.api import get_models
+from app.episodes.deps import get_models
 from app.maze.eval_sets import EASY_0_63_T15
 from tests.evaluations.factories import (
     RIGHT,
@@ -98,7 +98,8 @@ async def test_the_form_makes_an_evaluation_once(
 @pytest.mark.parametrize(
     ("form", "words"),
     [
-        ({}, "an evaluation has 1 to 8 models"),
+        ({}, "Models: Tick 1 to 8 models."),
+        ({"temperature": "warm"}, "Models: Tick 1 to 8 models."),
         ({"models": "fake a", "temperature": "warm"}, "no number"),
         ({"models": "fake a", "samples": "2"}, "at temperature 0 each play"),
         ({"models": "fake c"}, "there is no model c"),
@@ -134,7 +135,7 @@ async def test_results_say_rates_with_their_intervals_and_who_solves_what(
     sentence = "B solves as many of 3 mazes as A (0 gained, 0 lost); McNemar p = 1.00"
     assert sentence in page.one("main").text
     ends = rows(page, "Episodes by end")
-    assert ["Stopped beside the target", "3", "0"] in ends
+    assert ["Stopped away from the target", "3", "0"] in ends
     turns = rows(page, "Episodes by turns")
     assert turns[0] == ["1", "3", "0"]
     assert turns[2] == ["3", "0", "3"]
@@ -145,7 +146,7 @@ async def test_results_say_rates_with_their_intervals_and_who_solves_what(
     episode = await client.get(cell.attributes["href"])
     assert episode.status_code == 200
     episodes = rows(page, "Episodes by maze")
-    assert episodes[0][:2] == ["0", "Stopped beside the target · 1 turn"]
+    assert episodes[0][:2] == ["0", "Stopped away from the target · 1 turn"]
 
 
 async def test_a_model_alone_is_compared_with_nobody(
@@ -251,6 +252,36 @@ async def test_eval_sets_are_listed_and_added(
         page = parse(answer.text)
         assert words in page.one("alert").text.lower()
         assert page.labelled("Seeds").attributes["value"] == (form | change)["seeds"]
+
+
+async def test_all_that_is_wrong_with_an_eval_set_is_said_at_once(
+    client: httpx.AsyncClient, models: ScriptedModels
+) -> None:
+    # The form is there for those with a project, which the first set makes.
+    first = {"name": "first", "seeds": "0"}
+    assert (await client.post("/eval-sets", data=first)).status_code == 303
+    sizes = {"env_id": "custom", "height": "8", "width": "wide"}
+    form = {"name": "No Name", "seeds": "1-x", "max_turns": "many"} | sizes
+    answer = await client.post("/eval-sets", data=form)
+    assert answer.status_code == 422
+    page = parse(answer.text)
+    told = page.one("alert").text
+    for label in ("Name", "Height", "Width", "Seeds", "Turn limit"):
+        assert f"{label}: " in told
+        assert page.labelled(label).attributes["aria-invalid"] == "true"
+    (chosen,) = [e for e in page.walk() if e.tag == "option" and e.text == "Custom"]
+    assert "selected" in chosen.attributes
+
+
+async def test_an_eval_set_has_mazes_of_the_sizes_typed(
+    client: httpx.AsyncClient, models: ScriptedModels, page_database: Database
+) -> None:
+    sizes = {"env_id": "custom", "height": "7", "width": "9"}
+    form = {"name": "small", "seeds": "0", "max_turns": "30"} | sizes
+    assert (await client.post("/eval-sets", data=form)).status_code == 303
+    page = await look(client, "/eval-sets")
+    (row,) = [row for row in rows(page, "Eval sets") if row[0] == "small"]
+    assert "7 × 9" in row[1]
 
 
 async def test_the_pages_take_as_many_queries_for_many_as_for_one(

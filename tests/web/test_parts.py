@@ -27,10 +27,13 @@ NOW = datetime(2026, 11, 29, 16, 0, tzinfo=UTC)
         (59, "59 s ago"),
         (240, "4 min ago"),
         (-7200, "in 2 h"),
+        (-7 * 86_400 + 5, "in 7 d"),
+        (-61, "in 1 min"),
+        (-6.5 * 86_400, "in 7 d"),
         (3 * 86_400 + 5, "3 d ago"),
     ],
 )
-def test_relative_times(seconds: int, words: str) -> None:
+def test_relative_times(seconds: float, words: str) -> None:
     assert filters.relative_time(NOW - timedelta(seconds=seconds), NOW) == words
 
 

@@ -14,7 +14,13 @@ from tests.factories.runs import ADA, make_external_run
 from tests.web.html import Element, parse
 from tests.web.seed import Seeded, add_points
 
-FAILURE = {"class": "node_lost", "message": "The head restarted", "evidence": ["raylet died"]}
+HINT = "Resume the run: it goes on."
+FAILURE = {
+    "class": "node_lost",
+    "message": "The head restarted",
+    "evidence": ["raylet died"],
+    "hint": HINT,
+}
 
 
 async def shown(client: httpx.AsyncClient, slug: str, path: str = "") -> Element:
@@ -44,10 +50,14 @@ async def test_a_lost_run_resumes_and_a_finished_one_does_not(
     client: httpx.AsyncClient, seeded: Seeded, sqlite_database: Database
 ) -> None:
     await end(sqlite_database, seeded.running, RunStatus.LOST)
-    assert (await shown(client, seeded.running)).one("button", "Resume run")
+    lost = await shown(client, seeded.running)
+    assert lost.one("button", "Resume run")
+    assert HINT in lost.text
     answer = await client.post(f"/runs/{seeded.running}/resume")
     page = parse((await client.get(answer.headers["Location"])).text)
     assert "Queued again." in page.by_id("flash").text
+    assert "The head restarted" in page.text
+    assert HINT not in page.text, "what it asks for was just done"
     assert "Queued" in page.text
     assert not (await shown(client, seeded.succeeded)).all("button", "Resume run")
     refused = await client.post(f"/runs/{seeded.succeeded}/resume")

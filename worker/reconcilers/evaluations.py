@@ -1,6 +1,7 @@
 """Plays the episodes of evaluations: one item a row, handed out by `app.evaluations.progress`."""
 
 import asyncio
+import logging
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -27,6 +28,8 @@ MAX_TRIES = 3
 """How often an episode begins anew before the endpoint's failure is its end."""
 _SAYS_NOTHING_OF_THE_EPISODE = frozenset({ModelErrorKind.UNREACHABLE, ModelErrorKind.RATE_LIMITED})
 _MESSAGE = 500
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +100,32 @@ class EvaluationsReconciler(Reconciler[Subject, Play]):
     async def observe(self, subject: Subject) -> Play:
         if not subject.is_wanted:
             return Play()
-        if subject.is_first:
-            await self._begin(subject)
+        if not subject.is_first:
+            return await self._play(subject)
+        # The first answer is not kept waiting: of many that begin at once, each writes in turn.
+        beginning = asyncio.create_task(self._begin(subject))
+        try:
+            return await self._play(subject)
+        finally:
+            await asyncio.wait({beginning})
+
+    async def apply(
+        self, session: WriteSession, subject: Subject, observed: Play, *, now: datetime
+    ) -> datetime | None:
+        evaluation = await repository.lock(session, subject.evaluation_id)
+        item = await session.get_one(EvaluationItem, subject.item_id)
+        if item.outcome is None and (observed.lane or observed.failure):
+            if not _may_pass(subject, observed):
+                ended = await _kept(session, evaluation, subject, observed)
+                await progress.finish(session, evaluation, item, ended, now=now)
+                return None
+            if evaluation.status in progress.OPEN:
+                assert observed.failure is not None
+                return progress.put_back(evaluation, item, observed.failure.message, now=now)
+        await progress.conclude(session, evaluation, but=item.id, now=now)
+        return None
+
+    async def _play(self, subject: Subject) -> Play:
         try:
             async with (
                 self._models.open(subject.seat) as model,
@@ -119,27 +146,15 @@ class EvaluationsReconciler(Reconciler[Subject, Play]):
             return Play(failure=Failure(ModelErrorKind.REFUSED, error.message))
         return Play(None if lane.outcome is Outcome.STOPPED else lane, lane.failure)
 
-    async def apply(
-        self, session: WriteSession, subject: Subject, observed: Play, *, now: datetime
-    ) -> datetime | None:
-        evaluation = await repository.lock(session, subject.evaluation_id)
-        item = await session.get_one(EvaluationItem, subject.item_id)
-        if item.outcome is None and (observed.lane or observed.failure):
-            if not _may_pass(subject, observed):
-                ended = await _kept(session, evaluation, subject, observed)
-                await progress.finish(session, evaluation, item, ended, now=now)
-                return None
-            if evaluation.status in progress.OPEN:
-                assert observed.failure is not None
-                return progress.put_back(evaluation, item, observed.failure.message, now=now)
-        await progress.conclude(session, evaluation, but=item.id, now=now)
-        return None
-
     async def _begin(self, subject: Subject) -> None:
         """Says that it runs before the first episode has ended, which may take minutes."""
-        async with self._database.write() as session:
-            evaluation = await repository.lock(session, subject.evaluation_id)
-            progress.begin(evaluation, now=self._clock())
+        try:
+            async with self._database.write() as session:
+                evaluation = await repository.lock(session, subject.evaluation_id)
+                progress.begin(evaluation, now=self._clock())
+        except Exception:
+            # The end of the episode says so, too.
+            log.exception("could not say that an evaluation runs")
 
 
 def _may_pass(subject: Subject, play: Play) -> bool:

@@ -23,6 +23,7 @@ from app.adapters.faults import Failure, PromotionFault
 from app.checkpoints.exports import CONFIG, WEIGHTS, BadExport, Export, look_at
 from app.checkpoints.folders import inside
 from app.db import Database, ReadSession, WriteSession
+from app.endpoints import service as endpoints
 from app.models import Adapter, AdapterStatus, Promotion, PromotionStatus
 from app.secrets import service as secrets
 from app.secrets.masking import Masker
@@ -142,6 +143,7 @@ class PromotionsReconciler(Reconciler[Subject, Result]):
             return _fail(row, masked, now)
         row.failure = None
         if subject.is_deleted:
+            await endpoints.wake(session, subject.destination)
             return None
         if row.status is PromotionStatus.QUEUED:
             row.status, row.started_at = PromotionStatus.RUNNING, row.started_at or now
@@ -153,6 +155,8 @@ class PromotionsReconciler(Reconciler[Subject, Result]):
         row.status, row.ended_at = PromotionStatus.SUCCEEDED, now
         row.copied_bytes = row.total_bytes or 0
         row.adapter.status, row.adapter.ready_at = AdapterStatus.READY, now
+        # Its model is to be seen at once, not at the next look that is due.
+        await endpoints.wake(session, subject.destination)
         return None
 
     @asynccontextmanager
@@ -237,7 +241,7 @@ def _copy(place: Place, subject: Subject, counter: _Counter) -> Result:
 
 def _remove(place: Place, subject: Subject) -> Result:
     try:
-        place.store.remove(subject.name)
+        place.store.remove(subject.name, str(subject.promotion_id))
     except StorageError as error:
         return Result(failure=Failure(PromotionFault.STORAGE_ERROR, str(error), is_final=False))
     return Result()

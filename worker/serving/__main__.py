@@ -18,6 +18,7 @@ from app import __version__
 from worker.jobs.maze_grpo.base import BASE_FILE
 from worker.jobs.maze_grpo.export import read_base
 from worker.serving.announcement import announced
+from worker.serving.connections import HeadInTime
 from worker.serving.limits import MAX_CONNECTIONS
 from worker.serving.logs import configure
 from worker.serving.models import Models
@@ -60,6 +61,7 @@ def _serve(home: Path, port: int) -> None:
     app = create_server(Models(base, home / "adapters"), key=key, version=__version__)
     config = uvicorn.Config(
         app,
+        http=HeadInTime,
         log_config=None,
         access_log=False,
         ws="none",

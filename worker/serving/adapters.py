@@ -48,7 +48,11 @@ def merged(folder: Path, base: Arrays) -> dict[str, Floats]:
         lora, adapter, _ = read_adapter(folder)
         if not np.isfinite(adapter.vector).all():
             raise Unusable("its weights hold numbers that are not finite")
-        return lora.merge(base, adapter)
+        with np.errstate(all="ignore"):
+            weights = lora.merge(base, adapter)
+        if not all(np.isfinite(each).all() for each in weights.values()):
+            raise Unusable("added to the base it gives numbers that are not finite")
+        return weights
     except BadAdapter as error:
         raise Unusable(str(error).removeprefix(f"{folder} holds ")) from None
     except OSError as error:

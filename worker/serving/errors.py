@@ -42,6 +42,12 @@ def unknown_model(name: str, *, aliases: str) -> ServingError:
     return ServingError(HTTPStatus.NOT_FOUND, "NotFoundError", message, param="model")
 
 
+def overflowed(model: str) -> ServingError:
+    """400: an adapter's weights are finite, and too large to compute with."""
+    message = f"'{model}' gives no finite numbers for this picture: its weights are too large."
+    return bad_request(message, param="model")
+
+
 def too_large(most: int) -> ServingError:
     """413: the body is longer than `most` bytes."""
     message = f"The request is larger than the {most} bytes that this endpoint takes."
@@ -67,5 +73,6 @@ def internal() -> ServingError:
 
 
 def shorten(text: str) -> str:
-    """At most 200 characters of what a caller sent."""
+    """At most 200 characters of what a caller sent; halves of characters become question marks."""
+    text = text[: _SHOWN_CHARACTERS + 1].encode(errors="replace").decode()
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"

@@ -4,8 +4,10 @@ MAX_MODEL_LEN = 8192
 """Tokens of a prompt; an answer has four, and they need not fit in too."""
 
 MAX_IMAGES, MAX_MESSAGES, MAX_STOPS = 64, 256, 16
+MAX_PARTS = 4 * MAX_MESSAGES
+"""Of the contents of all messages together."""
 MAX_BODY_BYTES = 2 * 1024 * 1024
-BODY_SECONDS = 10.0
+HEAD_SECONDS, BODY_SECONDS = 10.0, 10.0
 
 MAX_RUNNING = 128
 """Requests whose body is read or that are answered; more are sent away."""

@@ -31,7 +31,7 @@ class Pictures:
 
     def read(self, uri: str) -> Floats:
         """The policy's input (243,) of a picture of 225 x 225. Raises `ServingError`, a 400."""
-        key = sha256(uri.encode()).digest()
+        key = sha256(uri.encode(errors="surrogatepass")).digest()
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = _decode(_data(uri))

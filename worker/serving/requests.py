@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from worker.serving.errors import ServingError, bad_request, bad_value, shorten
-from worker.serving.limits import MAX_MESSAGES, MAX_MODEL_LEN, MAX_STOPS
+from worker.serving.limits import MAX_MESSAGES, MAX_MODEL_LEN, MAX_PARTS, MAX_STOPS
 
 _SHOWN_PROBLEMS = 5
 _MAX_TOP_LOG_PROBS = 20
@@ -77,8 +77,10 @@ class ChatRequest(BaseModel):
 
 def parse(body: bytes) -> ChatRequest:
     """Reads and checks a body. Raises `ServingError`."""
+    given = _from_json(body)
+    _check_counts(given)
     try:
-        request = ChatRequest.model_validate(_from_json(body))
+        request = ChatRequest.model_validate(given)
     except ValidationError as error:
         raise _invalid([dict(each) for each in error.errors(include_url=False)]) from None
     _check_sampling(request)
@@ -95,6 +97,30 @@ def _from_json(body: bytes) -> Any:
     except (ValueError, RecursionError):
         # No UTF-8, a number of thousands of digits, or brackets without end.
         raise bad_request("There was an error parsing the body") from None
+
+
+def _check_counts(given: Any) -> None:
+    """Before anything is validated: a million problems would take ten seconds and a gigabyte."""
+    if not isinstance(given, dict):
+        return
+    messages, stops = given.get("messages"), given.get("stop")
+    if isinstance(messages, list):
+        _check_messages(messages)
+    if isinstance(stops, list) and len(stops) > MAX_STOPS:
+        raise _bad_stops()
+
+
+def _check_messages(messages: list[Any]) -> None:
+    if len(messages) > MAX_MESSAGES:
+        raise bad_value(
+            f"At most {MAX_MESSAGES} messages may be sent.", param="messages", value=len(messages)
+        )
+    contents = [each.get("content") for each in messages if isinstance(each, dict)]
+    count = sum(len(each) for each in contents if isinstance(each, list))
+    if count > MAX_PARTS:
+        raise bad_value(
+            f"At most {MAX_PARTS} parts of messages may be sent.", param="messages", value=count
+        )
 
 
 def _check_sampling(request: ChatRequest) -> None:
@@ -130,15 +156,8 @@ def _check_max_tokens(name: str, value: int | None) -> None:
 def _check_shape(request: ChatRequest) -> None:
     if not request.messages:
         raise bad_request("messages must not be empty.", param="messages")
-    if len(request.messages) > MAX_MESSAGES:
-        count = len(request.messages)
-        raise bad_value(
-            f"At most {MAX_MESSAGES} messages may be sent.", param="messages", value=count
-        )
-    if len(request.stops) > MAX_STOPS or "" in request.stops:
-        raise bad_request(
-            f"stop takes at most {MAX_STOPS} texts, none of them empty.", param="stop"
-        )
+    if "" in request.stops:
+        raise _bad_stops()
     if request.stream_options is not None and not request.stream:
         raise bad_request(
             "Stream options can only be defined when `stream=True`. (parameter=stream_options)",
@@ -150,6 +169,10 @@ def _check_shape(request: ChatRequest) -> None:
             param="top_logprobs",
             value=request.top_logprobs,
         )
+
+
+def _bad_stops() -> ServingError:
+    return bad_request(f"stop takes at most {MAX_STOPS} texts, none of them empty.", param="stop")
 
 
 def _invalid(problems: list[dict[str, Any]]) -> ServingError:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import ParamSpec, TypeVar
 
+import numpy as np
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -16,7 +17,7 @@ from starlette.routing import Route
 
 from worker.serving import prompts, shapes
 from worker.serving.answers import Answer, answer
-from worker.serving.errors import ServingError, too_busy
+from worker.serving.errors import ServingError, overflowed, too_busy
 from worker.serving.http import KeyRequired, failed, http_error, read_body, refused
 from worker.serving.limits import MAX_RUNNING
 from worker.serving.models import BASE, Models
@@ -77,7 +78,12 @@ class _Endpoint:
     def _answer(self, model: str, asked: ChatRequest) -> tuple[Answer, int]:
         policy = self._models.policy(model)
         prompt = prompts.read(asked.messages, self._pictures)
-        return answer(policy.log_probs(prompt.picture[None])[0], asked), prompt.tokens
+        # Weights may each be finite and their products not.
+        with np.errstate(all="ignore"):
+            log_probs = policy.log_probs(prompt.picture[None])[0]
+            if not np.isfinite(log_probs).all():
+                raise overflowed(model)
+            return answer(log_probs, asked), prompt.tokens
 
     async def _compute(
         self,

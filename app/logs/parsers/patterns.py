@@ -16,8 +16,6 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-import re2
-
 from app.logs.parsers.numbers import find_number, find_step
 
 MAX_PATTERNS = 50
@@ -97,6 +95,9 @@ def compile_pattern(text: str) -> MetricPattern:
     if len(text) > MAX_PATTERN_CHARS:
         message = f"{_shown(text)} has more than {MAX_PATTERN_CHARS:,} characters"
         raise BadPattern(message, "take several patterns")
+    # Loaded with the first pattern: most processes never see one.
+    import re2
+
     try:
         regex = _compile(text, memory=_MEMORY)
         # As it will stand beside others: a quotation that is never closed would swallow those.
@@ -156,6 +157,8 @@ def compile_all(texts: tuple[str, ...]) -> tuple[MetricPatterns | None, tuple[Ba
 
 
 def _compile(text: str, *, memory: int) -> Any:
+    import re2
+
     options = re2.Options()
     options.max_mem, options.log_errors = memory, False
     return re2.compile(text, options)

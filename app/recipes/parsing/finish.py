@@ -8,7 +8,7 @@ from app.recipes.model import JOB, RUN_ID, Recipe, Value
 from app.recipes.parsing.expand import RUN_MARK
 from app.recipes.parsing.found import Found
 from app.recipes.skyrl.overrides import Parsed, check_values, parse_overrides
-from app.recipes.skyrl.reading import split
+from app.recipes.skyrl.refusals import split
 from app.recipes.skyrl.tree import KeyTree
 from app.recipes.skyrl_checks import tree_of
 

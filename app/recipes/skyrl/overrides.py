@@ -10,7 +10,7 @@ from app.recipes.model import Finding
 from app.recipes.skyrl import limits
 from app.recipes.skyrl.construct import Construction, wrong_groups
 from app.recipes.skyrl.plain import UnusualError, is_name, merge_texts, merge_values
-from app.recipes.skyrl.reading import read, resolve, split
+from app.recipes.skyrl.refusals import split
 from app.recipes.skyrl.renamed import group_value, replace_renamed
 from app.recipes.skyrl.tree import Key, KeyTree
 from app.recipes.skyrl.value_types import check_type
@@ -97,6 +97,8 @@ def check_values(values: Mapping[str, Any], tree: KeyTree) -> Parsed:
 
 
 def _parse_with_omegaconf(args: Sequence[str], tree: KeyTree, notes: list[Finding]) -> Parsed:
+    from app.recipes.skyrl.reading import read, resolve
+
     config, problems = read(args)
     refused, renames = replace_renamed(config)
     plain, unresolved = resolve(config)

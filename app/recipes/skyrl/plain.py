@@ -6,11 +6,12 @@ Gives up on everything in which OmegaConf is more than YAML and nested dicts; th
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import yaml
-from omegaconf._yaml import get_yaml_loader
+
+from app.recipes.skyrl.loader import Loader
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _SPECIAL = re.compile(r"\$\{|\?\?\?|!!|[&*]")
@@ -26,8 +27,8 @@ def is_name(part: object) -> bool:
 
 
 def load_yaml(text: str) -> Any:
-    """One right side as OmegaConf reads it. Raises `yaml.YAMLError` and what constructors raise."""
-    return yaml.load(text, Loader=_loader())  # noqa: S506 - a subclass of CSafeLoader
+    """One usual right side as OmegaConf reads it. Raises `yaml.YAMLError` and `ValueError`."""
+    return yaml.load(text, Loader=Loader)  # noqa: S506 - a subclass of CSafeLoader
 
 
 def merge_texts(args: Sequence[str]) -> dict[Any, Any]:
@@ -101,9 +102,3 @@ def _copy(value: Any) -> Any:
     if value is None or type(value) in (bool, int, float, str):
         return value
     raise UnusualError
-
-
-@cache
-def _loader() -> Any:
-    # OmegaConf has no public name for its reader of YAML, and PyYAML's own reads other floats.
-    return get_yaml_loader()

@@ -7,10 +7,8 @@ OmegaConf's or plain dicts: an interpolation is looked up by OmegaConf where it 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
-
 from app.recipes.model import Finding
-from app.recipes.skyrl.reading import unresolved
+from app.recipes.skyrl.refusals import unresolved
 
 _ENGINE = "generator.inference_engine"
 _OVERRIDES = f"{_ENGINE}.engine_init_kwargs.hf_overrides"
@@ -152,7 +150,7 @@ def _sample_packing(config: Any) -> _Step:
 def _single_values(config: Any) -> Iterator[Finding]:
     for key in ("trainer", "generator", _ENGINE):
         value = _find_node(config, key)
-        if value is not _ABSENT and not isinstance(value, Mapping | DictConfig | str):
+        if value is not _ABSENT and not isinstance(value, Mapping | str):
             yield group_value(key, value)
 
 
@@ -175,13 +173,17 @@ def _removed(key: str, fix: str) -> Finding:
 
 def _find(config: Any, path: str) -> Any:
     node = _find_node(config, path)
-    return OmegaConf.to_container(node, resolve=True) if isinstance(node, DictConfig) else node
+    if isinstance(node, dict) or not isinstance(node, Mapping):
+        return node
+    from omegaconf import OmegaConf
+
+    return OmegaConf.to_container(node, resolve=True)
 
 
 def _find_node(config: Any, path: str) -> Any:
     node = config
     for name in path.split("."):
-        if not isinstance(node, Mapping | DictConfig) or name not in node:
+        if not isinstance(node, Mapping) or name not in node:
             return _ABSENT
         node = node[name]
     return node

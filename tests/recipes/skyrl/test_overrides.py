@@ -6,13 +6,15 @@ from random import Random
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from omegaconf._yaml import get_yaml_loader
 
 from app.recipes.model import Finding
 from app.recipes.skyrl import overrides
 from app.recipes.skyrl.overrides import Parsed, check_values, parse_overrides
-from app.recipes.skyrl.plain import UnusualError, merge_texts
+from app.recipes.skyrl.plain import UnusualError, load_yaml, merge_texts
 from app.recipes.skyrl.reading import read, resolve
 from app.recipes.skyrl.tree import KeyTree, load_tree
 from tests.conformance.skyrl_near import draw
@@ -267,6 +269,35 @@ def test_the_short_way_reads_what_omegaconf_reads(args: list[str]) -> None:
     config, problems = read(args)
     assert not problems
     assert short == resolve(config)[0]
+
+
+OMEGACONF_LOADER = get_yaml_loader()
+SCALARS = st.one_of(
+    st.from_regex(r"[-+]?[0-9._eE:+-]{1,8}", fullmatch=True),
+    st.sampled_from(["1e-3", ".5e3", ".5e+3", "1_0.5", "0o7", "0b1", "2020-01-01", "1:30.5", "=",
+                     "yes", "~", ".NaN", "-.inf", "<<", "!x", "0x1F", "1.", "2020-01-01 10:00:00"]),
+    st.text(alphabet="ab:,[]{}'\"?-# \n\t%@`|>", max_size=12),
+)  # fmt: skip
+YAML = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(lambda each: f"[{', '.join(each)}]"),
+        st.lists(st.tuples(SCALARS, inner), max_size=3).map(
+            lambda each: f"{{{', '.join(f'{key}: {value}' for key, value in each)}}}"
+        ),
+    ),
+    max_leaves=6,
+)
+
+
+@given(YAML)
+def test_usual_yaml_is_read_as_omegaconf_reads_it(text: str) -> None:
+    try:
+        ours = load_yaml(text)
+    except (yaml.YAMLError, ValueError):
+        return
+    # By their texts: NaN is not itself, and 1 is not 1.0.
+    assert repr(ours) == repr(yaml.load(text, OMEGACONF_LOADER))
 
 
 @given(st.lists(st.text(), max_size=3))

@@ -10,13 +10,13 @@ import pytest
 from app.access.principal import Actor
 from app.db import Database
 from app.endpoints import service as endpoints
-from app.endpoints.access import ANNOUNCEMENT
 from app.llm.dialect import Dialect
 from app.llm.limits import ChatLimits
 from app.models import Endpoint, EndpointStatus
 from app.secrets import service as secrets
 from app.secrets.crypto import make_file
 from app.secrets.vault import attach
+from app.settings import ENDPOINT_FILE
 from tests.fakes import openai_dialects
 from tests.fakes.clock import FakeClock
 from tests.fakes.openai_server import BASE, KEY, FakeOpenAI
@@ -56,7 +56,7 @@ class Watch:
 
     def announce(self, fake: FakeOpenAI) -> None:
         values = {"base_url": fake.base_url, "key": KEY, "pid": 1}
-        (self.home / ANNOUNCEMENT).write_text(json.dumps(values))
+        (self.home / ENDPOINT_FILE).write_text(json.dumps(values))
 
 
 @pytest.fixture
@@ -191,7 +191,7 @@ async def test_the_embedded_endpoint_comes_and_goes_with_its_file(
     vllm.adapters[f"{BASE}:new"] = BASE
     endpoint = await watch.look(endpoints.EMBEDDED, EMBEDDED_STEADY)
     assert f"{BASE}:new" in [each.id for each in endpoints.models_of(endpoint)]
-    (watch.home / ANNOUNCEMENT).unlink()
+    (watch.home / ENDPOINT_FILE).unlink()
     endpoint = await watch.look(endpoints.EMBEDDED, EMBEDDED_STEADY)
     assert endpoint.status is EndpointStatus.STOPPED
 
@@ -200,7 +200,7 @@ async def test_an_announcement_that_leads_elsewhere_is_not_followed(watch: Watch
     async with watch.database.write() as session:
         (await endpoints.ensure_embedded(session)).due_at = watch.clock()
     values = {"base_url": "http://192.168.0.9:80/v1", "key": "k"}
-    (watch.home / ANNOUNCEMENT).write_text(json.dumps(values))
+    (watch.home / ENDPOINT_FILE).write_text(json.dumps(values))
     assert (await watch.look(endpoints.EMBEDDED)).status is EndpointStatus.STOPPED
 
 

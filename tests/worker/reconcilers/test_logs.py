@@ -317,6 +317,7 @@ async def test_what_was_said_in_an_evaluation_outlives_its_dump(bench: Bench) ->
     file.unlink()
     async with bench.database.read() as session:
         run = await runs.get(session, slug)
-        found = await rollouts.get_rollout(session, run, 3, 1)
+        kept = await rollouts.get_rollout(session, run, 3, 1)
+    found = await rollouts.rebuild(kept)
     (turn,) = found.loaded.lanes[0].lane.turns
     assert turn.answer.text == "<action>stop</action>"

@@ -6,7 +6,7 @@ from app.maze.generate import SIZES, size_of
 
 OUTCOMES = {
     Outcome.SOLVED: "Solved",
-    Outcome.WRONG_STOP: "Stopped beside the target",
+    Outcome.WRONG_STOP: "Stopped away from the target",
     Outcome.NO_STOP: "Turns ran out",
     Outcome.LOOPED: "Went in circles until the turns ran out",
     Outcome.WALL_BUMPING: "Ran into walls until the turns ran out",
@@ -17,8 +17,8 @@ OUTCOMES = {
 }
 EFFECTS = {
     Effect.MOVED: "moved",
-    Effect.BUMPED: "wall",
-    Effect.STOPPED: "stop",
+    Effect.BUMPED: "into a wall",
+    Effect.STOPPED: "ended the episode",
     Effect.REFUSED: "no such action",
     Effect.UNPARSED: "not readable",
 }
@@ -47,8 +47,10 @@ def lane_icon(status: LaneStatus, outcome: Outcome | None, turns: int) -> str:
 
 
 def turn_words(turn: TurnRecord, word: str, moves_left: int) -> str:
-    """`Turn 4: right, into a wall. 7 moves left.`"""
-    left = f"{moves_left} move{'s' * (moves_left != 1)} left" if moves_left else "On the target"
+    """`Turn 4: right, into a wall. 7 moves to the target.`"""
+    left = "On the target"
+    if moves_left:
+        left = f"{moves_left} move{'s' * (moves_left != 1)} to the target"
     match turn.effect:
         case Effect.MOVED:
             did = f"moved {word}"

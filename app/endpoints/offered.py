@@ -1,11 +1,27 @@
-"""The models that may play in a lane, by endpoint."""
+"""The models that people may choose, by endpoint."""
+
+from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.endpoints import service as endpoints
-from app.models import Endpoint
-from app.models.endpoint import EndpointStatus
-from app.playground.contexts import ModelGroup, ModelOption
+from app.models import Endpoint, EndpointStatus
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOption:
+    """A model to choose. `value` names endpoint and model."""
+
+    value: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelGroup:
+    """The models of an endpoint."""
+
+    title: str
+    options: list[ModelOption]
 
 
 async def model_groups(session: AsyncSession) -> list[ModelGroup]:
