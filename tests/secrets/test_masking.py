@@ -123,7 +123,7 @@ def read_in_pieces(masker: Masker, log: bytes, sizes: list[int]) -> bytes:
     return output + masker.feed(log[offset:], is_end=True).data
 
 
-def test_a_megabyte_takes_milliseconds() -> None:
+def test_a_megabyte_takes_milliseconds_of_the_processor() -> None:
     values = [(f"S{i}", f"{i:02d}-{'x7Qm' * 8}-{i * 7919}") for i in range(20)]
     masker = Masker(values)
     line = (
@@ -136,9 +136,9 @@ def test_a_megabyte_takes_milliseconds() -> None:
 
 
 def _timed(masker: Masker, data: bytes) -> float:
-    started = time.perf_counter()
+    started = time.process_time()
     masker.feed(data, is_end=False)
-    return time.perf_counter() - started
+    return time.process_time() - started
 
 
 @pytest.mark.parametrize("unit", ["abcd", "ab", "abcd1234"])
