@@ -42,7 +42,7 @@ format: .venv/.dev
 # wait more than they compute.
 test: install-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not ray and not chaos and not slow_env"
-	CHAOS_ROUNDS=2 $(BIN)/python -m pytest -n 2 --dist loadgroup -m "ray or chaos" --durations=10
+	CHAOS_ROUNDS=2 $(BIN)/python -m pytest -n 2 --dist loadfile -m "ray or chaos" --durations=10
 
 conformance: install-dev
 	$(BIN)/python -m pytest -n 2 tests/conformance

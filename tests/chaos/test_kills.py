@@ -22,8 +22,6 @@ from tests.e2e.runs import check_stored, launch, wait_ended
 from tests.e2e.skydeck import Skydeck, running
 
 pytestmark = [
-    # Both use one home.
-    pytest.mark.xdist_group("kills"),
     pytest.mark.chaos,
     pytest.mark.slow,
     pytest.mark.timeout(580),

@@ -20,7 +20,7 @@ from app.ray.target import Target
 from app.settings import ROOT
 from tests.fakes.hyperpod import FakeHyperpod, Seen
 from tests.fakes.ray import FakeRay
-from tests.ray.plugin import GROUP, RunningHead, until_final
+from tests.ray.plugin import RunningHead, until_final
 
 Tool = Callable[..., Any]
 NAMED = ClusterAddress("skyrl", "team-a")
@@ -146,7 +146,6 @@ async def test_each_call_asks_the_same(tmp_path: Path, form: str) -> None:
         await ours.aclose()
 
 
-@GROUP
 @pytest.mark.ray
 @pytest.mark.slow
 @pytest.mark.timeout(600)
