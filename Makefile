@@ -44,8 +44,9 @@ test: install-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not ray and not chaos and not slow_env"
 	CHAOS_ROUNDS=2 $(BIN)/python -m pytest -n 2 --dist loadfile -m "ray or chaos" --durations=10
 
+# SHORT=1: only what `make test` leaves out.
 conformance: install-dev
-	$(BIN)/python -m pytest -n 2 tests/conformance
+	$(BIN)/python -m pytest -n 2 tests/conformance $(if $(SHORT),-m slow_env)
 
 # The contract tests against a real vLLM on this machine's CPU. MODELS is the folder of its weights.
 VLLM_ENV ?= .venv-vllm

@@ -1,5 +1,6 @@
 """Each page: no violation of axe's rules in light, dark and on a phone; no sideways scrolling."""
 
+import os
 from typing import Literal
 
 import pytest
@@ -14,6 +15,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 DESK = ViewportSize(width=1440, height=900)
 PHONE = ViewportSize(width=390, height=844)
 Scheme = Literal["light", "dark"]
+KEEPS_PICTURES = bool(os.environ.get("SCREENSHOTS"))
+"""For people to look at: some hundred pictures take minutes."""
 MODES: tuple[tuple[str, Scheme, ViewportSize], ...] = (
     ("light", "light", DESK),
     ("dark", "dark", DESK),
@@ -119,7 +122,8 @@ async def check(page: Page, name: str) -> None:
         await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         await page.set_viewport_size(size)
         await page.evaluate(_PAINTED)
-        await page.screenshot(path=ARTEFACTS / f"{name}-{mode}.png")
+        if KEEPS_PICTURES:
+            await page.screenshot(path=ARTEFACTS / f"{name}-{mode}.png")
         # Its `run` would bring axe's half a megabyte in again.
         results = AxeResults(await page.evaluate("axe.run({reporter: 'no-passes'})"))
         assert results.violations_count == 0, f"{mode}: {results.generate_report()}"
