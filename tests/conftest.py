@@ -52,6 +52,7 @@ _STATEMENTS = 5_000
 DATABASES = ("sqlite", "postgresql")
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together | None:
     """None: xdist's own."""
     return Together(config, log) if config.getvalue("dist") == "loadfile" else None
