@@ -16,6 +16,8 @@ from sqlalchemy.ext.asyncio import (
     create_async_engine,
 )
 
+from app import sqlite_trips
+
 _BUSY_SECONDS = 15.0
 _CONNECT_SECONDS = 10.0
 # How long to wait for one of the connections that are all in use.
@@ -112,6 +114,7 @@ def make_engine(url: str, *, has_foreign_keys: bool = True) -> AsyncEngine:
         event.listen(engine.sync_engine, "do_connect", _connect)
         return engine
     engine = create_async_engine(url, connect_args={"timeout": _BUSY_SECONDS})
+    event.listen(engine.sync_engine, "do_connect", sqlite_trips.connect)
     prepare = _prepare_sqlite if has_foreign_keys else _prepare_sqlite_migration
     event.listen(engine.sync_engine, "connect", prepare)
     event.listen(engine.sync_engine, "begin", _begin_sqlite)

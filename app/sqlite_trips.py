@@ -1,0 +1,100 @@
+"""SQLite's statements in one trip to its thread, instead of one for each of their four parts.
+
+The driver runs SQLite in a thread of its own, and SQLAlchemy sends it a cursor's making, executing,
+fetching and closing one by one. Each trip costs more than most of our statements do.
+"""
+
+import sqlite3
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy.dialects.sqlite.aiosqlite import (
+    AsyncAdapt_aiosqlite_connection,
+    AsyncAdapt_aiosqlite_cursor,
+)
+from sqlalchemy.engine import Dialect
+from sqlalchemy.util import EMPTY_DICT
+
+
+def connect(dialect: Dialect, _record: object, arguments: Any, options: Any) -> Any:
+    """A connection for SQLAlchemy's event `do_connect`; streamed results are fetched as before."""
+    made: Any = dialect.connect(*arguments, **options)
+    return _Connection(made.dbapi, made.driver_connection)
+
+
+class _Outcome(NamedTuple):
+    description: Any = None
+    rowcount: int = -1
+    lastrowid: int | None = None
+    rows: Sequence[Any] = ()
+
+
+class _Cursor(AsyncAdapt_aiosqlite_cursor):
+    """What SQLAlchemy asks of a cursor, answered from the outcome of its one trip."""
+
+    __slots__ = ("_outcome", "arraysize")
+
+    def __init__(self, adapt_connection: Any) -> None:
+        self._adapt_connection = adapt_connection
+        self._connection = adapt_connection.driver_connection
+        self._rows = deque()
+        # All of it is fetched, and SQLite's own cursor closed, by the time there is an outcome.
+        self._soft_closed_memoized = EMPTY_DICT
+        self._outcome = _Outcome()
+        self.arraysize = 1
+
+    @property
+    def description(self) -> Any:
+        return self._outcome.description
+
+    @property
+    def rowcount(self) -> int:
+        return self._outcome.rowcount
+
+    @property
+    def lastrowid(self) -> Any:
+        return self._outcome.lastrowid
+
+    async def _async_soft_close(self) -> None:
+        return
+
+    def close(self) -> None:
+        self._rows.clear()
+
+    async def _execute_async(self, operation: Any, parameters: Any) -> None:
+        await self._travel(_execute, operation, () if parameters is None else parameters)
+
+    async def _executemany_async(self, operation: Any, seq_of_parameters: Any) -> None:
+        await self._travel(_execute_many, operation, seq_of_parameters)
+
+    async def _travel(self, execute: Any, operation: str, parameters: Any) -> None:
+        driver: Any = self._connection
+        # `_conn` raises what SQLAlchemy knows as a lost connection, where it was closed.
+        self._outcome = await driver._execute(execute, driver._conn, operation, parameters)
+        self._rows = deque(self._outcome.rows)
+
+
+class _Connection(AsyncAdapt_aiosqlite_connection):
+    __slots__ = ()
+
+    _cursor_cls = _Cursor
+
+
+def _execute(connection: sqlite3.Connection, operation: str, parameters: Any) -> _Outcome:
+    cursor = connection.cursor()
+    try:
+        cursor.execute(operation, parameters)
+        rows = cursor.fetchall() if cursor.description else []
+        return _Outcome(cursor.description, cursor.rowcount, cursor.lastrowid, rows)
+    finally:
+        cursor.close()
+
+
+def _execute_many(connection: sqlite3.Connection, operation: str, parameters: Any) -> _Outcome:
+    cursor = connection.cursor()
+    try:
+        cursor.executemany(operation, parameters)
+        return _Outcome(None, cursor.rowcount, cursor.lastrowid)
+    finally:
+        cursor.close()

@@ -1,0 +1,65 @@
+"""SQLite's statements travel once to the driver's thread, and answer as they did."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from unittest.mock import patch
+
+import aiosqlite
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError, OperationalError
+
+from app.db import Database
+
+MAKE = "CREATE TABLE thing (id INTEGER PRIMARY KEY, name TEXT UNIQUE)"
+ADD = text("INSERT INTO thing (name) VALUES (:name)")
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    made = Database(f"sqlite+aiosqlite:///{tmp_path / 'a.db'}")
+    async with made.write() as session:
+        await session.execute(text(MAKE))
+        await session.execute(ADD, [{"name": "a"}, {"name": "b"}])
+    yield made
+    await made.close()
+
+
+async def test_a_statement_travels_once(database: Database) -> None:
+    async with database.read() as session:
+        await session.execute(text("SELECT 1"))
+        travel = aiosqlite.Connection._execute
+        with patch.object(aiosqlite.Connection, "_execute", autospec=True) as trips:
+            trips.side_effect = travel
+            rows = await session.execute(text("SELECT id, name FROM thing ORDER BY id"))
+            assert [tuple(row) for row in rows] == [(1, "a"), (2, "b")]
+            assert trips.call_count == 1
+
+
+async def test_counts_and_new_numbers_are_told(database: Database) -> None:
+    async with database.write() as session:
+        connection = await session.connection()
+        added = await connection.exec_driver_sql("INSERT INTO thing (name) VALUES ('c')")
+        assert added.lastrowid == 3
+        changed = await session.execute(text("UPDATE thing SET name = name || '!'"))
+        assert changed.rowcount == 3  # type: ignore[attr-defined]
+        empty = await session.execute(text("SELECT name FROM thing WHERE id = 9"))
+        assert list(empty.keys()) == ["name"]
+        assert empty.first() is None
+
+
+async def test_errors_keep_their_kind_and_the_connection_its_use(database: Database) -> None:
+    async with database.read() as session:
+        with pytest.raises(OperationalError, match="no such table"):
+            await session.execute(text("SELECT 1 FROM missing"))
+    async with database.read() as session:
+        with pytest.raises(IntegrityError, match="UNIQUE"):
+            await session.execute(ADD, [{"name": "c"}, {"name": "a"}])
+    async with database.read() as session:
+        assert await session.scalar(text("SELECT COUNT(*) FROM thing")) == 2
+
+
+async def test_rows_are_streamed_still(database: Database) -> None:
+    async with database.read() as session:
+        rows = await session.stream(text("SELECT name FROM thing ORDER BY id"))
+        assert [row.name async for row in rows] == ["a", "b"]
