@@ -1,5 +1,6 @@
 """The web process: pages and API on a socket that is open already, or on the settings' address."""
 
+import gc
 import socket
 import sys
 
@@ -25,6 +26,9 @@ def serve(settings: Settings, listener: socket.socket | None = None) -> None:
     configure_logging(settings.log_level, settings.log_format)
     log_crashes()
     server = uvicorn.Server(server_config(settings, ConnectionLimits.of_process()))
+    # What stands until the end is not searched for garbage: that held up all requests for 0.2 s.
+    gc.collect()
+    gc.freeze()
     server.run(sockets=[listener or listen(settings.host, settings.port)])
 
 
