@@ -78,6 +78,20 @@ async def claim(
         return [lease for lease in leases if await _take(session, lease, now, seconds)]
 
 
+async def claim_next(
+    session: WriteSession, model: Leased, *, now: datetime, seconds: float
+) -> Lease | None:
+    """Claims the row that is due longest, as a part of a transaction; None if none is due.
+
+    Rows that another transaction holds are passed by: two that wait for each other's would hang.
+    """
+    found = await session.scalar(_due(model, now).limit(1).with_for_update(skip_locked=True))
+    if found is None:
+        return None
+    lease = Lease(model, found, secrets.token_hex(16))
+    return lease if await _take(session, lease, now, seconds) else None
+
+
 async def renew(database: Database, lease: Lease, *, now: datetime, seconds: float) -> bool:
     """Holds the claim for `seconds` more; False if it is no longer ours."""
     until = now + timedelta(seconds=seconds)

@@ -18,7 +18,7 @@ from tenacity.wait import wait_base, wait_exponential_jitter
 
 from app.clock import utcnow
 from app.db import Database, ReadSession, WriteSession
-from worker.lease import Clock, Lease, Leased, Stale, claim, guard, heartbeat, release
+from worker.lease import Clock, Lease, Leased, Stale, claim, claim_next, guard, heartbeat, release
 
 S = TypeVar("S")
 O = TypeVar("O")  # noqa: E741 - what was Observed
@@ -40,6 +40,8 @@ class Reconciler(ABC, Generic[S, O]):
     model: ClassVar[Leased]
     concurrency: ClassVar[int] = 8
     """How many rows one worker works on at a time, unless its loop is told otherwise."""
+    is_chain: ClassVar[bool] = False
+    """Whether the end of a row mostly makes another due: that is then claimed with that end."""
 
     @property
     def name(self) -> str:
@@ -82,10 +84,12 @@ class Loop(Generic[S, O]):
         self._failures: dict[UUID, int] = {}
         self._working: set[asyncio.Task[None]] = set()
         self._ended = asyncio.Event()
+        self._goes_on = False
 
     async def run(self, stop: asyncio.Event) -> None:
         """Works until `stop` is set, then finishes what is in hand, for a few seconds at most."""
         failures = 0
+        self._goes_on = self._reconciler.is_chain
         while not stop.is_set():
             # Before the look: the next row may be due because one ended while others are claimed.
             self._ended.clear()
@@ -129,25 +133,38 @@ class Loop(Generic[S, O]):
         self._ended.set()
 
     async def _work(self, lease: Lease) -> None:
+        following: Lease | None = lease
+        while following is not None:
+            following = await self._work_on(following)
+
+    async def _work_on(self, lease: Lease) -> Lease | None:
+        """Returns the row that was claimed with this one's end, if one was."""
         try:
-            await self._reconcile(lease)
+            following = await self._reconcile(lease)
             self._failures.pop(lease.id, None)
+            return following
         except Stale:
             log.info("%s %s: another worker has taken over", self._reconciler.name, lease.id)
         except Exception:
             log.exception("%s %s: will be tried again", self._reconciler.name, lease.id)
             await self._push_on(lease)
+        return None
 
-    async def _reconcile(self, lease: Lease) -> None:
+    async def _reconcile(self, lease: Lease) -> Lease | None:
         async with heartbeat(self._database, lease, seconds=self._lease_seconds, clock=self._clock):
             async with self._database.read() as session:
                 subject = await self._reconciler.load(session, lease.id)
             observed = await self._reconciler.observe(subject)
         async with self._database.write() as session:
             await guard(session, lease)
-            due_at = await self._reconciler.apply(session, subject, observed, now=self._clock())
+            now = self._clock()
+            due_at = await self._reconciler.apply(session, subject, observed, now=now)
             await session.flush()
             await release(session, lease, due_at=due_at)
+            if not self._goes_on:
+                return None
+            # A claim of its own would stand in line behind all others that end just now.
+            return await claim_next(session, lease.model, now=now, seconds=self._lease_seconds)
 
     async def _push_on(self, lease: Lease) -> None:
         count = self._failures[lease.id] = self._failures.get(lease.id, 0) + 1
@@ -165,6 +182,7 @@ class Loop(Generic[S, O]):
         return self._back_off(state)
 
     async def _drain(self) -> None:
+        self._goes_on = False
         if self._working:
             await asyncio.wait(self._working, timeout=_DRAIN_SECONDS)
         for task in self._working:

@@ -59,6 +59,7 @@ class EvaluationsReconciler(Reconciler[Subject, Play]):
 
     model = EvaluationItem
     concurrency = 64
+    is_chain = True
 
     def __init__(
         self,
