@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
+from sqlalchemy import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.access.principal import Actor
@@ -222,21 +223,21 @@ async def delete(session: AsyncSession, episode: Episode, *, actor: Actor) -> No
     await session.flush()
 
 
-def turn_row(lane_id: UUID, lane: Lane, number: int, now: datetime) -> EpisodeTurn:
-    """The row of a turn of `lane`."""
+def turn_values(lane_id: UUID, lane: Lane, number: int, now: datetime) -> dict[str, object]:
+    """The columns of a turn of `lane`."""
     answer = lane.turns[number - 1].answer
-    return EpisodeTurn(
-        lane_id=lane_id,
-        number=number,
-        text=answer.text,
-        source=answer.source,
-        finish_reason=answer.finish_reason and answer.finish_reason[:64],
-        prompt_tokens=_counted(answer.prompt_tokens),
-        completion_tokens=_counted(answer.completion_tokens),
-        latency_seconds=answer.latency_seconds,
-        first_token_seconds=answer.first_token_seconds,
-        created_at=now,
-    )
+    return {
+        "lane_id": lane_id,
+        "number": number,
+        "text": answer.text,
+        "source": answer.source,
+        "finish_reason": answer.finish_reason and answer.finish_reason[:64],
+        "prompt_tokens": _counted(answer.prompt_tokens),
+        "completion_tokens": _counted(answer.completion_tokens),
+        "latency_seconds": answer.latency_seconds,
+        "first_token_seconds": answer.first_token_seconds,
+        "created_at": now,
+    }
 
 
 def lane_values(lane: Lane) -> dict[str, object]:
@@ -325,8 +326,11 @@ async def _add_lane(
     session.add(row)
     await session.flush()
     now = utcnow()
-    session.add_all(turn_row(row.id, lane, turn.number, now) for turn in lane.turns)
-    await session.flush()
+    turns = [turn_values(row.id, lane, turn.number, now) for turn in lane.turns]
+    if turns:
+        # One statement; as objects of the session they would cost several times as much.
+        statement = insert(EpisodeTurn).execution_options(render_nulls=True)
+        await session.execute(statement, turns)
 
 
 def _counted(tokens: int | None) -> int | None:
