@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Self
 
 import httpx
+from pydantic_core import to_json
 
 from app.llm import faults
 from app.llm.answers import Reading, parse
@@ -18,6 +19,7 @@ from app.llm.words import storable
 
 _ERROR_BYTES = 64 * 1024
 _BEARER = "Bearer "
+_JSON = {"Content-Type": "application/json"}
 # A connection is used again only if its answer was read to the end, which follows the last event.
 _TAIL_SECONDS = 0.25
 
@@ -93,7 +95,13 @@ class OpenAIChat:
         try:
             async with (
                 asyncio.timeout(limits.total_seconds),
-                self._http.stream("POST", "chat/completions", json=body, timeout=timeout) as answer,
+                self._http.stream(
+                    "POST",
+                    "chat/completions",
+                    content=to_json(body),
+                    headers=_JSON,
+                    timeout=timeout,
+                ) as answer,
             ):
                 if answer.status_code != 200:
                     said = await self._read(answer, _ERROR_BYTES, cuts=True)
