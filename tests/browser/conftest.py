@@ -35,7 +35,7 @@ from tests.sweeps.factories import make_sweep
 from tests.web.seed import ADMIN, HOSTILE, Seeded, seed, sign_in
 
 ARTEFACTS = ROOT / "artefacts"
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium-headless-shell")
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
