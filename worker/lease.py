@@ -43,6 +43,7 @@ Clock = Callable[[], datetime]
 
 # A heartbeat may be late by two of its own periods before the claim runs out.
 _BEATS_PER_LEASE = 3
+_UNSYNCHRONIZED = {"synchronize_session": False}
 
 
 class Stale(Exception):
@@ -85,11 +86,16 @@ async def claim_next(
 
     Rows that another transaction holds are passed by: two that wait for each other's would hang.
     """
-    found = await session.scalar(_due(model, now).limit(1).with_for_update(skip_locked=True))
-    if found is None:
-        return None
-    lease = Lease(model, found, secrets.token_hex(16))
-    return lease if await _take(session, lease, now, seconds) else None
+    longest = _due(model, now).limit(1).with_for_update(skip_locked=True).correlate(None)
+    token = secrets.token_hex(16)
+    change = (
+        update(model)
+        .where(model.id == longest.scalar_subquery())
+        .values(lease_token=token, lease_until=now + timedelta(seconds=seconds))
+        .returning(model.id)
+    )
+    found = await session.scalar(change, execution_options=_UNSYNCHRONIZED)
+    return None if found is None else Lease(model, found, token)
 
 
 async def renew(database: Database, lease: Lease, *, now: datetime, seconds: float) -> bool:
@@ -166,5 +172,5 @@ def _held(lease: Lease) -> Update:
 
 
 async def _changed(session: WriteSession, change: Update) -> bool:
-    found = await session.execute(change, execution_options={"synchronize_session": False})
+    found = await session.execute(change, execution_options=_UNSYNCHRONIZED)
     return cast(CursorResult[Any], found).rowcount == 1
