@@ -196,5 +196,5 @@ async def _kept(
         turns=len(lane.turns),
         reward=lane.reward,
         message=message,
-        episode_id=kept.id,
+        episode_id=kept,
     )
