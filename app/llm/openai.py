@@ -44,6 +44,8 @@ class OpenAIChat:
         self._dialect = dialect
         self._limits = limits
         self._host = http.base_url.netloc.decode("ascii")
+        # Put together once: from the base and a path it would be read anew for each request.
+        self._url = httpx.URL(f"{http.base_url}chat/completions")
         self._key = http.headers.get("authorization", "").removeprefix(_BEARER)
 
     async def __aenter__(self) -> Self:
@@ -97,7 +99,7 @@ class OpenAIChat:
                 asyncio.timeout(limits.total_seconds),
                 self._http.stream(
                     "POST",
-                    "chat/completions",
+                    self._url,
                     content=to_json(body),
                     headers=_JSON,
                     timeout=timeout,
