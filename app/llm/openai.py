@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any, Self
 
 import httpx
@@ -19,7 +19,6 @@ from app.llm.words import storable
 
 _ERROR_BYTES = 64 * 1024
 _BEARER = "Bearer "
-_JSON = {"Content-Type": "application/json"}
 # A connection is used again only if its answer was read to the end, which follows the last event.
 _TAIL_SECONDS = 0.25
 
@@ -44,8 +43,9 @@ class OpenAIChat:
         self._dialect = dialect
         self._limits = limits
         self._host = http.base_url.netloc.decode("ascii")
-        # Put together once: from the base and a path it would be read anew for each request.
+        # Put together once: the client would read both anew for each request.
         self._url = httpx.URL(f"{http.base_url}chat/completions")
+        self._headers = [*http.headers.raw, (b"Content-Type", b"application/json")]
         self._key = http.headers.get("authorization", "").removeprefix(_BEARER)
 
     async def __aenter__(self) -> Self:
@@ -94,16 +94,17 @@ class OpenAIChat:
         # An answer in one piece is silent until it is finished.
         idle = limits.idle_seconds if body["stream"] else limits.total_seconds
         timeout = httpx.Timeout(idle, connect=limits.connect_seconds)
+        request = httpx.Request(
+            "POST",
+            self._url,
+            headers=self._headers,
+            content=to_json(body),
+            extensions={"timeout": timeout.as_dict()},
+        )
         try:
             async with (
                 asyncio.timeout(limits.total_seconds),
-                self._http.stream(
-                    "POST",
-                    self._url,
-                    content=to_json(body),
-                    headers=_JSON,
-                    timeout=timeout,
-                ) as answer,
+                aclosing(await self._http.send(request, stream=True)) as answer,
             ):
                 if answer.status_code != 200:
                     said = await self._read(answer, _ERROR_BYTES, cuts=True)
