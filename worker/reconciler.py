@@ -9,6 +9,7 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import ClassVar, Generic, TypeVar
 from uuid import UUID
@@ -60,6 +61,14 @@ class Reconciler(ABC, Generic[S, O]):
         self, session: WriteSession, subject: S, observed: O, *, now: datetime
     ) -> datetime | None:
         """Stores the result; returns when the row is due again, or None for never."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Job(Generic[S]):
+    """A row that is claimed; `subject` None: it is still to be read."""
+
+    lease: Lease
+    subject: S | None = None
 
 
 class Loop(Generic[S, O]):
@@ -133,14 +142,15 @@ class Loop(Generic[S, O]):
         self._ended.set()
 
     async def _work(self, lease: Lease) -> None:
-        following: Lease | None = lease
-        while following is not None:
-            following = await self._work_on(following)
+        job: _Job[S] | None = _Job(lease)
+        while job is not None:
+            job = await self._work_on(job)
 
-    async def _work_on(self, lease: Lease) -> Lease | None:
+    async def _work_on(self, job: _Job[S]) -> _Job[S] | None:
         """Returns the row that was claimed with this one's end, if one was."""
+        lease = job.lease
         try:
-            following = await self._reconcile(lease)
+            following = await self._reconcile(job)
             self._failures.pop(lease.id, None)
             return following
         except Stale:
@@ -150,10 +160,13 @@ class Loop(Generic[S, O]):
             await self._push_on(lease)
         return None
 
-    async def _reconcile(self, lease: Lease) -> Lease | None:
+    async def _reconcile(self, job: _Job[S]) -> _Job[S] | None:
+        lease = job.lease
         async with heartbeat(self._database, lease, seconds=self._lease_seconds, clock=self._clock):
-            async with self._database.read() as session:
-                subject = await self._reconciler.load(session, lease.id)
+            subject = job.subject
+            if subject is None:
+                async with self._database.read() as session:
+                    subject = await self._reconciler.load(session, lease.id)
             observed = await self._reconciler.observe(subject)
         async with self._database.write() as session:
             await guard(session, lease)
@@ -161,10 +174,19 @@ class Loop(Generic[S, O]):
             due_at = await self._reconciler.apply(session, subject, observed, now=now)
             await session.flush()
             await release(session, lease, due_at=due_at)
-            if not self._goes_on:
-                return None
-            # A claim of its own would stand in line behind all others that end just now.
-            return await claim_next(session, lease.model, now=now, seconds=self._lease_seconds)
+            return await self._next(session, lease.model, now) if self._goes_on else None
+
+    async def _next(self, session: WriteSession, model: Leased, now: datetime) -> _Job[S] | None:
+        """Claims and reads the next row: alone, it would stand in line behind all that end now."""
+        lease = await claim_next(session, model, now=now, seconds=self._lease_seconds)
+        if lease is None:
+            return None
+        try:
+            return _Job(lease, await self._reconciler.load(session, lease.id))
+        except Exception:
+            # It fails once more on its own, where it is handled: it must not undo what ended here.
+            log.exception("%s %s: could not be read", self._reconciler.name, lease.id)
+            return _Job(lease)
 
     async def _push_on(self, lease: Lease) -> None:
         count = self._failures[lease.id] = self._failures.get(lease.id, 0) + 1

@@ -81,9 +81,6 @@ async def finish(
     `evaluation` is locked by the caller; the item's own `due_at` is the worker's to clear.
     """
     begin(evaluation, now=now)
-    is_going_on = evaluation.status is EvaluationStatus.RUNNING
-    # Before anything is changed, so that all changes are written at once.
-    following = await _next(session, item) if is_going_on else None
     item.outcome = ended.outcome
     item.is_solved = ended.outcome is Outcome.SOLVED
     item.is_passed = ended.is_passed
@@ -93,9 +90,8 @@ async def finish(
     evaluation.revision += 1
     if ended.outcome is not Outcome.ENDPOINT_ERROR:
         await _answers_again(session, evaluation, item, now)
-    if following is not None:
-        following.due_at = now
-    else:
+    is_going_on = evaluation.status is EvaluationStatus.RUNNING
+    if not is_going_on or not await repository.hand_out_next(session, item, now=now):
         await conclude(session, evaluation, but=item.id, now=now)
 
 
@@ -163,13 +159,6 @@ async def resume(session: AsyncSession, evaluation: Evaluation, *, now: datetime
         # It was stopped when its last episode had just been played.
         await conclude(session, evaluation, now=now)
     return missing
-
-
-async def _next(session: AsyncSession, item: EvaluationItem) -> EvaluationItem | None:
-    with session.no_autoflush:
-        found = await repository.open_items(session, item.evaluation_id, lane=item.lane, limit=2)
-    # It may be open itself, if it was handed to nobody.
-    return next((each for each in found if each.id != item.id), None)
 
 
 async def _forget_errors(session: AsyncSession, evaluation_id: UUID) -> None:

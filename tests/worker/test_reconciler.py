@@ -31,10 +31,13 @@ class Notes(Reconciler[UUID, str]):
         self.gate = asyncio.Event()
         self.gate.set()
         self.poison: set[UUID] = set()
+        self.unreadable: set[UUID] = set()
         self.observing: set[UUID] = set()
         self.most_at_once = 0
 
     async def load(self, session: ReadSession, row_id: UUID) -> UUID:
+        if row_id in self.unreadable:
+            raise RuntimeError("this row makes no sense")
         return (await session.get_one(Cluster, row_id)).id
 
     async def observe(self, subject: UUID) -> str:
@@ -225,6 +228,24 @@ async def test_a_row_that_becomes_due_is_claimed_with_the_end_of_the_one_before(
     for row_id in rows:
         row = await read_row(database, row_id)
         assert (row.message, row.lease_token, row.due_at) == ("seen", None, None)
+
+
+async def test_a_next_row_that_cannot_be_read_does_not_undo_the_end_of_the_one_before(
+    database: Database, clock: FakeClock
+) -> None:
+    rows = [await add_row(database), await add_row(database, due_at=None)]
+    relay, stop = Relay(*rows), asyncio.Event()
+    relay.unreadable.add(rows[1])
+    running = asyncio.create_task(loop_over(database, relay, clock).run(stop))
+    async with asyncio.timeout(20):
+        while (await read_row(database, rows[1])).due_at in (None, clock()):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    stop.set()
+    await running
+    assert (await read_row(database, rows[0])).message == "seen"
+    pushed = await read_row(database, rows[1])
+    assert (pushed.message, pushed.lease_token) == ("", None)
+    assert pushed.due_at == clock() + timedelta(seconds=BACK_OFF)
 
 
 async def test_a_stop_ends_a_chain_and_leaves_the_next_row_to_others(
