@@ -14,11 +14,11 @@ from datetime import datetime, timedelta
 from typing import ClassVar, Generic, TypeVar
 from uuid import UUID
 
-from tenacity import RetryCallState, Retrying
 from tenacity.wait import wait_base, wait_exponential_jitter
 
 from app.clock import utcnow
 from app.db import Database, ReadSession, WriteSession
+from app.waits import seconds_before
 from worker.lease import Clock, Lease, Leased, Stale, claim, claim_next, guard, heartbeat, release
 
 S = TypeVar("S")
@@ -108,7 +108,9 @@ class Loop(Generic[S, O]):
             except Exception:
                 failures += 1
                 log.exception("%s: no rows could be claimed", self._reconciler.name)
-                await _either(stop.wait(), seconds=self._delay(failures))
+                await _either(
+                    stop.wait(), seconds=seconds_before(self._back_off, failures=failures)
+                )
                 continue
             # A row that was just worked on may be due at once: its end is worth a new look.
             await _either(stop.wait(), self._ended.wait(), seconds=_IDLE_SECONDS)
@@ -190,18 +192,13 @@ class Loop(Generic[S, O]):
 
     async def _push_on(self, lease: Lease) -> None:
         count = self._failures[lease.id] = self._failures.get(lease.id, 0) + 1
-        due_at = self._clock() + timedelta(seconds=self._delay(count))
+        due_at = self._clock() + timedelta(seconds=seconds_before(self._back_off, failures=count))
         try:
             async with self._database.write() as session:
                 await release(session, lease, due_at=due_at)
         except Exception:
             # The database itself is in trouble. The lease runs out, and the row comes back.
             log.exception("%s %s: could not be given back", self._reconciler.name, lease.id)
-
-    def _delay(self, failures: int) -> float:
-        state = RetryCallState(Retrying(), fn=None, args=(), kwargs={})
-        state.attempt_number = failures
-        return self._back_off(state)
 
     async def _drain(self) -> None:
         self._goes_on = False

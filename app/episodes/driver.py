@@ -4,15 +4,16 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
-from tenacity.wait import wait_base, wait_exponential_jitter
+from tenacity.wait import wait_exponential_jitter
 
 from app.episodes.asking import TURN_SECONDS, Stopped, ask, unless
 from app.episodes.engine import Lane
 from app.episodes.states import LaneStatus
-from app.llm.chat import ChatModel, ModelError, Sampling
+from app.llm.chat import ChatModel, Completion, ModelError, Sampling
+from app.waits import seconds_before
 
 _LONGEST_WAIT_SECONDS = 60.0
+_LONGER = wait_exponential_jitter(multiplier=0.5, max=_LONGEST_WAIT_SECONDS)
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -50,36 +51,29 @@ async def play_episode(
 async def _play(
     lane: Lane, model: ChatModel, sampling: Sampling, patience: Patience, sleep: Sleep
 ) -> None:
-    retrying = AsyncRetrying(
-        stop=stop_after_attempt(patience.attempts),
-        retry=retry_if_exception(_may_pass),
-        wait=_Wait(),
-        sleep=sleep,
-        reraise=True,
-    )
     while not lane.is_over:
         if lane.status is LaneStatus.FAILED:
             lane.retry()
         try:
-            lane.take(await retrying(ask, lane, model, sampling, patience.turn_seconds))
+            lane.take(await _patiently(lane, model, sampling, patience, sleep))
         except ModelError as error:
             lane.fail(error)
             if not lane.is_over:
                 lane.give_up()
 
 
-class _Wait(wait_base):
-    """Longer each time, and at least as long as the server asked."""
-
-    def __init__(self) -> None:
-        self._longer = wait_exponential_jitter(multiplier=0.5, max=_LONGEST_WAIT_SECONDS)
-
-    def __call__(self, retry_state: RetryCallState) -> float:
-        assert retry_state.outcome is not None
-        error = retry_state.outcome.exception()
-        asked = error.retry_after_seconds if isinstance(error, ModelError) else None
-        return max(self._longer(retry_state), min(asked or 0.0, _LONGEST_WAIT_SECONDS))
-
-
-def _may_pass(error: BaseException) -> bool:
-    return isinstance(error, ModelError) and error.is_retryable
+async def _patiently(
+    lane: Lane, model: ChatModel, sampling: Sampling, patience: Patience, sleep: Sleep
+) -> Completion:
+    """One answer, asked for again and again. Raises the last attempt's `ModelError`."""
+    failures = 0
+    # Not by tenacity's own loop, which costs a twentieth of a turn that goes well.
+    while True:
+        try:
+            return await ask(lane, model, sampling, patience.turn_seconds)
+        except ModelError as error:
+            failures += 1
+            if not error.is_retryable or failures >= patience.attempts:
+                raise
+            asked = min(error.retry_after_seconds or 0.0, _LONGEST_WAIT_SECONDS)
+            await sleep(max(asked, seconds_before(_LONGER, failures=failures)))
