@@ -79,7 +79,9 @@ async def measure(url: str, models: ModelSource, *, mazes: int = MAZES) -> Measu
         loop, stop = make_loop(database, models, concurrency=64), asyncio.Event()
         started, cpu = time.monotonic(), time.process_time()
         working = asyncio.create_task(loop.run(stop))
-        while await _count_open(database):  # noqa: ASYNC110 - as a page looks
+        # A look is work that nobody else's worker does: few until they may have ended.
+        await asyncio.sleep(mazes * TURNS * LATENCY_SECONDS)
+        while await _count_open(database):  # noqa: ASYNC110
             await asyncio.sleep(0.1)
         seconds, cpu = time.monotonic() - started, time.process_time() - cpu
         stop.set()
