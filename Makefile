@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run install install-dev test lint format audit bench base chaos conformance conformance-vllm lock clean
+.PHONY: run install install-dev test e2e lint format audit bench base chaos conformance conformance-vllm lock clean
 
 run: install
 	@exec $(BIN)/skydeck up
@@ -37,15 +37,20 @@ format: .venv/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# What needs an environment of its own is a part of `make conformance`. Real Ray heads and kills want
-# the machine for themselves, so they run after the rest, and no more than two heads at a time: they
-# wait more than they compute.
+# Processes, both databases and HTTP. What drives more than that is `make e2e` and `make conformance`.
 test: install-dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not ray and not chaos and not slow_env"
-	CHAOS_ROUNDS=2 $(BIN)/python -m pytest -n 2 --dist loadgroup -m "ray or chaos" --durations=10
+	$(BIN)/python -m pytest -n 2 --dist worksteal \
+	  -m "not browser and not ray and not chaos and not slow_env"
 
+# Real Chromium, then real Ray heads and kills: these want the machine for themselves, and no more
+# than two heads at a time. They wait more than they compute.
+e2e: install-dev
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "browser and not ray and not chaos"
+	CHAOS_ROUNDS=2 $(BIN)/python -m pytest -n 2 --dist loadfile -m "ray or chaos" --durations=10
+
+# SHORT=1: only what `make test` leaves out.
 conformance: install-dev
-	$(BIN)/python -m pytest -n 2 tests/conformance
+	$(BIN)/python -m pytest -n 2 tests/conformance $(if $(SHORT),-m slow_env)
 
 # The contract tests against a real vLLM on this machine's CPU. MODELS is the folder of its weights.
 VLLM_ENV ?= .venv-vllm

@@ -29,6 +29,7 @@ from app.settings import ROOT, Settings
 from tests.postgres import running_server
 from tests.queries import QueryCounter, counting
 from tests.ray.plugin import ray_head
+from tests.together import Together
 from tests.web.seed import Seeded, seed
 
 __all__ = ["ray_head"]
@@ -49,6 +50,12 @@ _EMPTY = "; ".join(
 )
 _STATEMENTS = 5_000
 DATABASES = ("sqlite", "postgresql")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together | None:
+    """None: xdist's own."""
+    return Together(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(wrapper=True)

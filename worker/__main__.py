@@ -1,6 +1,7 @@
 """The worker process: all control loops over one database, until SIGINT or SIGTERM."""
 
 import asyncio
+import gc
 import logging
 import signal
 import sys
@@ -45,6 +46,9 @@ def main() -> int:
         settings = load_settings()
         configure_logging(settings.log_level, settings.log_format)
         log_crashes()
+        # What stands until the end is not searched for garbage: that held all loops up for 0.2 s.
+        gc.collect()
+        gc.freeze()
         asyncio.run(_work(settings))
     except StartError as error:
         sys.stderr.write(f"skydeck worker: {error.message}\n")

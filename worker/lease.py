@@ -11,10 +11,21 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, Protocol, cast
 from uuid import UUID
 
-from sqlalchemy import CursorResult, Select, Update, or_, select, update
+from sqlalchemy import (
+    CursorResult,
+    Result,
+    Select,
+    Table,
+    Update,
+    bindparam,
+    or_,
+    select,
+    update,
+)
 
 from app.clock import utcnow
 from app.db import Database, WriteSession
@@ -43,6 +54,7 @@ Clock = Callable[[], datetime]
 
 # A heartbeat may be late by two of its own periods before the claim runs out.
 _BEATS_PER_LEASE = 3
+_UNSYNCHRONIZED = {"synchronize_session": False}
 
 
 class Stale(Exception):
@@ -78,11 +90,30 @@ async def claim(
         return [lease for lease in leases if await _take(session, lease, now, seconds)]
 
 
+async def claim_next(
+    session: WriteSession, model: Leased, *, now: datetime, seconds: float
+) -> Lease | None:
+    """Claims the row that is due longest, as a part of a transaction; None if none is due.
+
+    Rows that another transaction holds are passed by: two that wait for each other's would hang.
+    """
+    longest = _due(model, now).limit(1).with_for_update(skip_locked=True).correlate(None)
+    token = secrets.token_hex(16)
+    change = (
+        update(model)
+        .where(model.id == longest.scalar_subquery())
+        .values(lease_token=token, lease_until=now + timedelta(seconds=seconds))
+        .returning(model.id)
+    )
+    found = await session.scalar(change, execution_options=_UNSYNCHRONIZED)
+    return None if found is None else Lease(model, found, token)
+
+
 async def renew(database: Database, lease: Lease, *, now: datetime, seconds: float) -> bool:
     """Holds the claim for `seconds` more; False if it is no longer ours."""
     until = now + timedelta(seconds=seconds)
     async with database.write() as session:
-        return await _changed(session, _held(lease).values(lease_until=until))
+        return await _change(session, lease, lease_until=until)
 
 
 async def guard(session: WriteSession, lease: Lease) -> None:
@@ -90,14 +121,13 @@ async def guard(session: WriteSession, lease: Lease) -> None:
 
     First statement of each transaction that stores what was observed. Raises `Stale`.
     """
-    if not await _changed(session, _held(lease).values(lease_token=lease.token)):
+    if not await _change(session, lease, lease_token=lease.token):
         raise Stale(f"{lease.model.__tablename__} {lease.id}")
 
 
 async def release(session: WriteSession, lease: Lease, *, due_at: datetime | None) -> bool:
     """Gives the row back, to be looked at again at `due_at` (None: never). False if lost."""
-    change = _held(lease).values(lease_token=None, lease_until=None, due_at=due_at)
-    return await _changed(session, change)
+    return await _change(session, lease, lease_token=None, lease_until=None, due_at=due_at)
 
 
 @asynccontextmanager
@@ -142,15 +172,25 @@ async def _take(session: WriteSession, lease: Lease, now: datetime, seconds: flo
         .where(model.id == lease.id, model.due_at <= now, free)
         .values(lease_token=lease.token, lease_until=now + timedelta(seconds=seconds))
     )
-    return await _changed(session, change)
+    return _is_one(await session.execute(change, execution_options=_UNSYNCHRONIZED))
 
 
-def _held(lease: Lease) -> Update:
-    return update(lease.model).where(
-        lease.model.id == lease.id, lease.model.lease_token == lease.token
-    )
+@cache
+def _held(model: Leased) -> Update:
+    """Of the row that is held; made once, since making it costs as much as sending it.
+
+    Of the table itself: nothing that a session holds is to be changed with it.
+    """
+    table = cast(Table, model.__table__)
+    is_ours = table.c.lease_token == bindparam("held_by")
+    return update(table).where(table.c.id == bindparam("held_id"), is_ours)
 
 
-async def _changed(session: WriteSession, change: Update) -> bool:
-    found = await session.execute(change, execution_options={"synchronize_session": False})
+async def _change(session: WriteSession, lease: Lease, **values: object) -> bool:
+    """Sets these columns of the row that is held; False if the claim is no longer ours."""
+    given = values | {"held_id": lease.id, "held_by": lease.token}
+    return _is_one(await session.execute(_held(lease.model), given))
+
+
+def _is_one(found: Result[Any]) -> bool:
     return cast(CursorResult[Any], found).rowcount == 1

@@ -9,16 +9,17 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import ClassVar, Generic, TypeVar
 from uuid import UUID
 
-from tenacity import RetryCallState, Retrying
 from tenacity.wait import wait_base, wait_exponential_jitter
 
 from app.clock import utcnow
 from app.db import Database, ReadSession, WriteSession
-from worker.lease import Clock, Lease, Leased, Stale, claim, guard, heartbeat, release
+from app.waits import seconds_before
+from worker.lease import Clock, Lease, Leased, Stale, claim, claim_next, guard, heartbeat, release
 
 S = TypeVar("S")
 O = TypeVar("O")  # noqa: E741 - what was Observed
@@ -40,6 +41,8 @@ class Reconciler(ABC, Generic[S, O]):
     model: ClassVar[Leased]
     concurrency: ClassVar[int] = 8
     """How many rows one worker works on at a time, unless its loop is told otherwise."""
+    is_chain: ClassVar[bool] = False
+    """Whether the end of a row mostly makes another due: that is then claimed with that end."""
 
     @property
     def name(self) -> str:
@@ -58,6 +61,14 @@ class Reconciler(ABC, Generic[S, O]):
         self, session: WriteSession, subject: S, observed: O, *, now: datetime
     ) -> datetime | None:
         """Stores the result; returns when the row is due again, or None for never."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Job(Generic[S]):
+    """A row that is claimed; `subject` None: it is still to be read."""
+
+    lease: Lease
+    subject: S | None = None
 
 
 class Loop(Generic[S, O]):
@@ -82,10 +93,12 @@ class Loop(Generic[S, O]):
         self._failures: dict[UUID, int] = {}
         self._working: set[asyncio.Task[None]] = set()
         self._ended = asyncio.Event()
+        self._goes_on = False
 
     async def run(self, stop: asyncio.Event) -> None:
         """Works until `stop` is set, then finishes what is in hand, for a few seconds at most."""
         failures = 0
+        self._goes_on = self._reconciler.is_chain
         while not stop.is_set():
             # Before the look: the next row may be due because one ended while others are claimed.
             self._ended.clear()
@@ -95,7 +108,9 @@ class Loop(Generic[S, O]):
             except Exception:
                 failures += 1
                 log.exception("%s: no rows could be claimed", self._reconciler.name)
-                await _either(stop.wait(), seconds=self._delay(failures))
+                await _either(
+                    stop.wait(), seconds=seconds_before(self._back_off, failures=failures)
+                )
                 continue
             # A row that was just worked on may be due at once: its end is worth a new look.
             await _either(stop.wait(), self._ended.wait(), seconds=_IDLE_SECONDS)
@@ -129,29 +144,55 @@ class Loop(Generic[S, O]):
         self._ended.set()
 
     async def _work(self, lease: Lease) -> None:
+        job: _Job[S] | None = _Job(lease)
+        while job is not None:
+            job = await self._work_on(job)
+
+    async def _work_on(self, job: _Job[S]) -> _Job[S] | None:
+        """Returns the row that was claimed with this one's end, if one was."""
+        lease = job.lease
         try:
-            await self._reconcile(lease)
+            following = await self._reconcile(job)
             self._failures.pop(lease.id, None)
+            return following
         except Stale:
             log.info("%s %s: another worker has taken over", self._reconciler.name, lease.id)
         except Exception:
             log.exception("%s %s: will be tried again", self._reconciler.name, lease.id)
             await self._push_on(lease)
+        return None
 
-    async def _reconcile(self, lease: Lease) -> None:
+    async def _reconcile(self, job: _Job[S]) -> _Job[S] | None:
+        lease = job.lease
         async with heartbeat(self._database, lease, seconds=self._lease_seconds, clock=self._clock):
-            async with self._database.read() as session:
-                subject = await self._reconciler.load(session, lease.id)
+            subject = job.subject
+            if subject is None:
+                async with self._database.read() as session:
+                    subject = await self._reconciler.load(session, lease.id)
             observed = await self._reconciler.observe(subject)
         async with self._database.write() as session:
             await guard(session, lease)
-            due_at = await self._reconciler.apply(session, subject, observed, now=self._clock())
+            now = self._clock()
+            due_at = await self._reconciler.apply(session, subject, observed, now=now)
             await session.flush()
             await release(session, lease, due_at=due_at)
+            return await self._next(session, lease.model, now) if self._goes_on else None
+
+    async def _next(self, session: WriteSession, model: Leased, now: datetime) -> _Job[S] | None:
+        """Claims and reads the next row: alone, it would stand in line behind all that end now."""
+        lease = await claim_next(session, model, now=now, seconds=self._lease_seconds)
+        if lease is None:
+            return None
+        try:
+            return _Job(lease, await self._reconciler.load(session, lease.id))
+        except Exception:
+            # It fails once more on its own, where it is handled: it must not undo what ended here.
+            log.exception("%s %s: could not be read", self._reconciler.name, lease.id)
+            return _Job(lease)
 
     async def _push_on(self, lease: Lease) -> None:
         count = self._failures[lease.id] = self._failures.get(lease.id, 0) + 1
-        due_at = self._clock() + timedelta(seconds=self._delay(count))
+        due_at = self._clock() + timedelta(seconds=seconds_before(self._back_off, failures=count))
         try:
             async with self._database.write() as session:
                 await release(session, lease, due_at=due_at)
@@ -159,12 +200,8 @@ class Loop(Generic[S, O]):
             # The database itself is in trouble. The lease runs out, and the row comes back.
             log.exception("%s %s: could not be given back", self._reconciler.name, lease.id)
 
-    def _delay(self, failures: int) -> float:
-        state = RetryCallState(Retrying(), fn=None, args=(), kwargs={})
-        state.attempt_number = failures
-        return self._back_off(state)
-
     async def _drain(self) -> None:
+        self._goes_on = False
         if self._working:
             await asyncio.wait(self._working, timeout=_DRAIN_SECONDS)
         for task in self._working:

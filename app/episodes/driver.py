@@ -3,20 +3,18 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
-from tenacity.wait import wait_base, wait_exponential_jitter
+from tenacity.wait import wait_exponential_jitter
 
 from app.episodes.asking import TURN_SECONDS, Stopped, ask, unless
-from app.episodes.engine import Lane, TurnRecord
+from app.episodes.engine import Lane
 from app.episodes.states import LaneStatus
 from app.llm.chat import ChatModel, Completion, ModelError, Sampling
+from app.waits import seconds_before
 
 _LONGEST_WAIT_SECONDS = 60.0
+_LONGER = wait_exponential_jitter(multiplier=0.5, max=_LONGEST_WAIT_SECONDS)
 
-T = TypeVar("T")
-OnTurn = Callable[[Lane, TurnRecord], Awaitable[None]]
 Sleep = Callable[[float], Awaitable[None]]
 
 
@@ -35,78 +33,47 @@ async def play_episode(
     *,
     patience: Patience = Patience(),
     cancel: asyncio.Event | None = None,
-    on_turn: OnTurn | None = None,
     sleep: Sleep = asyncio.sleep,
 ) -> Lane:
     """Plays the lane to its end and returns it, over: from where it stands, so it may be resumed.
 
     What may pass by itself is tried `patience.attempts` times, waiting longer each time and at
-    least as long as the server asked. `cancel` ends the lane as stopped, at once. `on_turn` is
-    awaited after each turn, and what it raises is raised.
+    least as long as the server asked. `cancel` ends the lane as stopped, at once.
     """
-    while not lane.is_over:
-        try:
-            turn = await _patiently(lane, model, sampling, patience, cancel, sleep)
-        except Stopped:
-            lane.stop()
-            break
-        if turn is not None and on_turn is not None:
-            await on_turn(lane, turn)
+    playing = _play(lane, model, sampling, patience, sleep)
+    try:
+        await (playing if cancel is None else unless(playing, cancel.wait()))
+    except Stopped:
+        lane.stop()
     return lane
 
 
+async def _play(
+    lane: Lane, model: ChatModel, sampling: Sampling, patience: Patience, sleep: Sleep
+) -> None:
+    while not lane.is_over:
+        if lane.status is LaneStatus.FAILED:
+            lane.retry()
+        try:
+            lane.take(await _patiently(lane, model, sampling, patience, sleep))
+        except ModelError as error:
+            lane.fail(error)
+            if not lane.is_over:
+                lane.give_up()
+
+
 async def _patiently(
-    lane: Lane,
-    model: ChatModel,
-    sampling: Sampling,
-    patience: Patience,
-    cancel: asyncio.Event | None,
-    sleep: Sleep,
-) -> TurnRecord | None:
-    """One turn, asked for again and again; ends the lane if that does not help."""
-
-    async def attempt() -> Completion:
-        asked = ask(lane, model, sampling, patience.turn_seconds)
-        return await _unless_cancelled(asked, cancel)
-
-    async def wait(seconds: float) -> None:
-        await _unless_cancelled(sleep(seconds), cancel)
-
-    if lane.status is LaneStatus.FAILED:
-        lane.retry()
-    retrying = AsyncRetrying(
-        stop=stop_after_attempt(patience.attempts),
-        retry=retry_if_exception(_may_pass),
-        wait=_Wait(),
-        sleep=wait,
-        reraise=True,
-    )
-    try:
-        return lane.take(await retrying(attempt))
-    except ModelError as error:
-        lane.fail(error)
-        if not lane.is_over:
-            lane.give_up()
-        return None
-
-
-async def _unless_cancelled(work: Awaitable[T], cancel: asyncio.Event | None) -> T:
-    """What `work` gives. Raises `Stopped` once `cancel` is set."""
-    return await work if cancel is None else await unless(work, cancel.wait())
-
-
-class _Wait(wait_base):
-    """Longer each time, and at least as long as the server asked."""
-
-    def __init__(self) -> None:
-        self._longer = wait_exponential_jitter(multiplier=0.5, max=_LONGEST_WAIT_SECONDS)
-
-    def __call__(self, retry_state: RetryCallState) -> float:
-        assert retry_state.outcome is not None
-        error = retry_state.outcome.exception()
-        asked = error.retry_after_seconds if isinstance(error, ModelError) else None
-        return max(self._longer(retry_state), min(asked or 0.0, _LONGEST_WAIT_SECONDS))
-
-
-def _may_pass(error: BaseException) -> bool:
-    return isinstance(error, ModelError) and error.is_retryable
+    lane: Lane, model: ChatModel, sampling: Sampling, patience: Patience, sleep: Sleep
+) -> Completion:
+    """One answer, asked for again and again. Raises the last attempt's `ModelError`."""
+    failures = 0
+    # Not by tenacity's own loop, which costs a twentieth of a turn that goes well.
+    while True:
+        try:
+            return await ask(lane, model, sampling, patience.turn_seconds)
+        except ModelError as error:
+            failures += 1
+            if not error.is_retryable or failures >= patience.attempts:
+                raise
+            asked = min(error.retry_after_seconds or 0.0, _LONGEST_WAIT_SECONDS)
+            await sleep(max(asked, seconds_before(_LONGER, failures=failures)))

@@ -25,12 +25,12 @@ from app.episodes.asking import TURN_SECONDS, Stopped, play_turn, unless
 from app.episodes.engine import Answer, Lane, Task, persons_move
 from app.episodes.loaded import is_claimed, lane_of, seat_of, task_of
 from app.episodes.seats import ModelSource, sampling_of
-from app.episodes.service import lane_values, turn_row
+from app.episodes.service import lane_values, turn_values
 from app.episodes.states import LaneStatus, Source
 from app.errors import Conflict, Invalid, NotFound, Problem, SkydeckError
 from app.ids import new_id
 from app.llm.chat import ModelError, ModelErrorKind, Sampling
-from app.models import Episode, EpisodeLane
+from app.models import Episode, EpisodeLane, EpisodeTurn
 from app.secrets import service as secrets
 
 _CLAIM = timedelta(seconds=TURN_SECONDS + 30)
@@ -240,7 +240,7 @@ async def _store(session: AsyncSession, row: EpisodeLane, lane: Lane, token: str
     """Writes the lane and its new turn; nothing if the claim is gone: it was stopped or is late."""
     stored = await repository.apply(session, row, token=token, values=lane_values(lane))
     if stored and len(lane.turns) > row.turn_count:
-        session.add(turn_row(row.id, lane, len(lane.turns), utcnow()))
+        session.add(EpisodeTurn(**turn_values(row.id, lane, len(lane.turns), utcnow())))
 
 
 async def _end_claim(database: Database, claim: _Claim) -> None:

@@ -90,12 +90,8 @@ async def finish(
     evaluation.revision += 1
     if ended.outcome is not Outcome.ENDPOINT_ERROR:
         await _answers_again(session, evaluation, item, now)
-    following = None
-    if evaluation.status is EvaluationStatus.RUNNING:
-        following = await _next(session, item)
-    if following is not None:
-        following.due_at = now
-    else:
+    is_going_on = evaluation.status is EvaluationStatus.RUNNING
+    if not is_going_on or not await repository.hand_out_next(session, item, now=now):
         await conclude(session, evaluation, but=item.id, now=now)
 
 
@@ -163,12 +159,6 @@ async def resume(session: AsyncSession, evaluation: Evaluation, *, now: datetime
         # It was stopped when its last episode had just been played.
         await conclude(session, evaluation, now=now)
     return missing
-
-
-async def _next(session: AsyncSession, item: EvaluationItem) -> EvaluationItem | None:
-    found = await repository.open_items(session, item.evaluation_id, lane=item.lane, limit=2)
-    # The item itself is not flushed yet.
-    return next((each for each in found if each.id != item.id), None)
 
 
 async def _forget_errors(session: AsyncSession, evaluation_id: UUID) -> None:

@@ -1,6 +1,7 @@
 """Queries on eval sets, evaluations and their items."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import Select, func, select, update
@@ -80,6 +81,31 @@ async def open_items(
     if lane is not None:
         query = query.where(EvaluationItem.lane == lane)
     return (await session.scalars(query.order_by(EvaluationItem.number).limit(limit))).all()
+
+
+async def hand_out_next(session: AsyncSession, item: EvaluationItem, *, now: datetime) -> bool:
+    """Makes the next open item of its lane due, in one statement; False if there is none.
+
+    Items that the session holds already do not notice.
+    """
+    first = (
+        select(EvaluationItem.id)
+        .where(
+            EvaluationItem.evaluation_id == item.evaluation_id,
+            EvaluationItem.lane == item.lane,
+            EvaluationItem.outcome.is_(None),
+            EvaluationItem.due_at.is_(None),
+        )
+        .order_by(EvaluationItem.number)
+        .limit(1)
+        .correlate(None)
+    )
+    change = update(EvaluationItem).where(EvaluationItem.id == first.scalar_subquery())
+    found = await session.scalar(
+        change.values(due_at=now).returning(EvaluationItem.id),
+        execution_options={"synchronize_session": False},
+    )
+    return found is not None
 
 
 async def count_handed_out(

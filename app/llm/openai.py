@@ -3,10 +3,11 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any, Self
 
 import httpx
+from pydantic_core import to_json
 
 from app.llm import faults
 from app.llm.answers import Reading, parse
@@ -42,6 +43,9 @@ class OpenAIChat:
         self._dialect = dialect
         self._limits = limits
         self._host = http.base_url.netloc.decode("ascii")
+        # Put together once: the client would read both anew for each request.
+        self._url = httpx.URL(f"{http.base_url}chat/completions")
+        self._headers = [*http.headers.raw, (b"Content-Type", b"application/json")]
         self._key = http.headers.get("authorization", "").removeprefix(_BEARER)
 
     async def __aenter__(self) -> Self:
@@ -90,10 +94,17 @@ class OpenAIChat:
         # An answer in one piece is silent until it is finished.
         idle = limits.idle_seconds if body["stream"] else limits.total_seconds
         timeout = httpx.Timeout(idle, connect=limits.connect_seconds)
+        request = httpx.Request(
+            "POST",
+            self._url,
+            headers=self._headers,
+            content=to_json(body),
+            extensions={"timeout": timeout.as_dict()},
+        )
         try:
             async with (
                 asyncio.timeout(limits.total_seconds),
-                self._http.stream("POST", "chat/completions", json=body, timeout=timeout) as answer,
+                aclosing(await self._http.send(request, stream=True)) as answer,
             ):
                 if answer.status_code != 200:
                     said = await self._read(answer, _ERROR_BYTES, cuts=True)

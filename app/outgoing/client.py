@@ -8,6 +8,7 @@ import httpcore
 import httpx
 
 from app.outgoing.address import parse_url, target_of
+from app.outgoing.direct import DirectClient
 from app.outgoing.errors import BadAddress
 from app.outgoing.gate import Gate, OnlyGate, RuleGate
 from app.outgoing.gate import RuleSource as RuleSource
@@ -82,7 +83,8 @@ def _client(
     tls: ssl.SSLContext | None = None,
     network: httpcore.AsyncNetworkBackend | None = None,
 ) -> httpx.AsyncClient:
-    return httpx.AsyncClient(
+    make = httpx.AsyncClient if redirects else DirectClient
+    return make(
         base_url=base_url,
         headers=headers,
         timeout=httpx.Timeout(limits.read_seconds, connect=limits.connect_seconds),

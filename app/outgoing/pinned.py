@@ -6,6 +6,7 @@ the address into the URL instead would let two names on one address share a TLS 
 """
 
 import asyncio
+import select
 import ssl
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -74,6 +75,8 @@ class PinnedStream(httpcore.AsyncNetworkStream):
         self._gate = gate
         self._target = target
         self._address = address
+        # Asked for once: to find it takes the stream longer than all else of `is_readable`.
+        self._socket: Any = stream.get_extra_info("socket")
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
         return await self._stream.read(max_bytes, timeout)
@@ -96,6 +99,19 @@ class PinnedStream(httpcore.AsyncNetworkStream):
     def get_extra_info(self, info: str) -> Any:
         # The pool drops an idle connection that is readable: the other side has closed it. It
         # asks before each use, so here a connection that is no longer allowed ends too.
-        if info == "is_readable" and not self._gate.is_open(self._target, self._address):
+        if info != "is_readable":
+            return self._stream.get_extra_info(info)
+        if not self._gate.is_open(self._target, self._address):
             return True
-        return self._stream.get_extra_info(info)
+        if self._socket is None:
+            return self._stream.get_extra_info(info)
+        return _is_readable(self._socket.fileno())
+
+
+def _is_readable(descriptor: int) -> bool:
+    """A closed one is, too."""
+    if descriptor < 0:
+        return True
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))

@@ -22,10 +22,13 @@ from app.outgoing.gate import Gate
 from app.outgoing.journey import Journey
 from app.outgoing.pinned import PinnedBackend
 
+Headers = list[tuple[bytes, bytes]]
+
 _logger = logging.getLogger(__name__)
 _KEEP_ALIVE_SECONDS = 15.0
 _CONNECTIONS = 50
 _REMOVED = frozenset((b"content-encoding", b"content-length"))
+_OWN = frozenset((b"host", b"accept-encoding"))
 # h11's sentence for headers beyond what httpcore lets it collect (100 KiB).
 _H11_TOO_LARGE = "Receive buffer too long"
 
@@ -77,8 +80,6 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         journey.check(self._redirects)
         try:
             target = target_of(request.url)
-            request.headers["Host"] = request.url.netloc.decode("ascii")
-            request.headers["Accept-Encoding"] = "gzip"
             async with journey.deadline.enforced():
                 await self._gate.refresh()
                 answer = await self._send(request, target)
@@ -106,7 +107,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
                 port=request.url.port,
                 target=request.url.raw_path,
             ),
-            headers=request.headers.raw,
+            headers=_sent(request),
             content=cast("httpx.AsyncByteStream", request.stream),
             extensions={"timeout": request.extensions.get("timeout", {})},
         )
@@ -150,11 +151,10 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         host, limits = request.url.host, self._limits
         if sum(len(name) + len(value) for name, value in answer.headers) > limits.header_bytes:
             raise self._headers_too_large(request)
-        fields = httpx.Headers(answer.headers)
-        encoding: str = fields.get("content-encoding", "").strip().lower()
+        encoding = _field(answer.headers, b"content-encoding").strip().lower()
         if encoding not in ENCODINGS:
             raise AnswerUnreadable(host, "it is packed in a way that was not asked for")
-        length = fields.get("content-length", "")
+        length = _field(answer.headers, b"content-length")
         is_long = length.isascii() and length.isdigit() and int(length) > limits.body_bytes
         if is_long and request.method != "HEAD":
             raise AnswerTooLarge(host, "body", limits.body_bytes)
@@ -192,6 +192,20 @@ def _errors_of_httpx() -> Iterator[None]:
     ) as error:
         kind = getattr(httpx, type(error).__name__, httpx.TransportError)
         raise kind(str(error)) from error
+
+
+def _sent(request: httpx.Request) -> Headers:
+    """The request's headers, with those that are the transport's to say.
+
+    Its `httpx.Headers` are left alone: each look into them reads all of them anew.
+    """
+    others = [pair for pair in request.headers.raw if pair[0].lower() not in _OWN]
+    return [(b"Host", request.url.netloc), *others, (b"Accept-Encoding", b"gzip")]
+
+
+def _field(headers: Headers, name: bytes) -> str:
+    """All that was said by this name; empty if nothing was."""
+    return b", ".join(value for key, value in headers if key.lower() == name).decode("latin-1")
 
 
 def _is_removed(name: bytes) -> bool:

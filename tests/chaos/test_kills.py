@@ -10,7 +10,7 @@ import random
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,8 +22,6 @@ from tests.e2e.runs import check_stored, launch, wait_ended
 from tests.e2e.skydeck import Skydeck, running
 
 pytestmark = [
-    # Both use one home.
-    pytest.mark.xdist_group("kills"),
     pytest.mark.chaos,
     pytest.mark.slow,
     pytest.mark.timeout(580),
@@ -59,7 +57,7 @@ def test_a_run_survives_kills_of_worker_and_web(home: Path, settings: dict[str, 
         skydeck.wait_head()
         with skydeck.client() as client:
             run_id = launch(client, steps=STEPS)
-            killed = [kill_later(skydeck, moments, number) for number in range(ROUNDS)]
+            killed = [kill_later(skydeck, moments, TARGETS[n % 3]) for n in range(ROUNDS)]
             run = wait_ended(client, run_id)
             note = f"CHAOS_SEED={SEED}: {killed}"
             assert run["status"] == "succeeded", (note, run)
@@ -81,9 +79,9 @@ class Kill:
     pause: float
 
 
-def kill_later(skydeck: Skydeck, moments: random.Random, number: int) -> Kill:
-    """Waits a random time, then kills; each target in turn, once it is there."""
-    pause, targets = moments.uniform(0, LONGEST_PAUSE), TARGETS[number % len(TARGETS)]
+def kill_later(skydeck: Skydeck, moments: random.Random, targets: Sequence[str]) -> Kill:
+    """Waits a random time, then kills each target once it is there."""
+    pause = moments.uniform(0, LONGEST_PAUSE)
     time.sleep(pause)
     for target in targets:
         while not skydeck.kill(target):

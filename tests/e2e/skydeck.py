@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
-import pytest
 
 from app.client import Client
 from app.ray.head_state import HeadPhase, read_head_state
@@ -21,8 +20,6 @@ READY_SECONDS = 120.0
 HEAD_SECONDS = 240.0
 STOP_SECONDS = 40.0
 _POLL_SECONDS = 0.2
-GROUP = pytest.mark.xdist_group("e2e")
-"""Of tests that use one `skydeck up`, or a second process would start another."""
 
 
 class Skydeck:

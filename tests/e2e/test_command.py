@@ -7,10 +7,10 @@ import pytest
 
 from app.client import Client
 from tests.e2e.runs import RUN_SECONDS, wait_ended
-from tests.e2e.skydeck import GROUP, Skydeck
+from tests.e2e.skydeck import Skydeck
 from tests.e2e.test_uploaded_code import packed
 
-pytestmark = [GROUP, pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(600)]
 
 # Saves every second step, so that the second attempt repeats the third; its losses are told apart
 # by what they add. A task of Ray prints through the driver, with a prefix.

@@ -9,9 +9,9 @@ import pytest
 from app.client import Client
 from app.ray.head_state import read_head_state
 from tests.e2e.runs import EVAL_EVERY, RUN_SECONDS, check_stored, launch, wait_ended
-from tests.e2e.skydeck import GROUP, Skydeck, processes_of
+from tests.e2e.skydeck import Skydeck, processes_of
 
-pytestmark = [GROUP, pytest.mark.ray, pytest.mark.slow]
+pytestmark = [pytest.mark.ray, pytest.mark.slow]
 STEPS = 12
 # More than can be done until the signal arrives.
 INTERRUPTED_STEPS = 60

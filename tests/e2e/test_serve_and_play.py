@@ -21,10 +21,9 @@ from app.logs.parsers.eval_dump import DumpedEpisode, parse_eval_dump
 from tests.browser.conftest import ARTEFACTS
 from tests.browser.keys import press, press_until, type_over
 from tests.browser.test_pages import DESK, check
-from tests.e2e.skydeck import GROUP, Skydeck
+from tests.e2e.skydeck import Skydeck
 
 pytestmark = [
-    GROUP,
     pytest.mark.browser,
     pytest.mark.ray,
     pytest.mark.slow,

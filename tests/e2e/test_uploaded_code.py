@@ -8,9 +8,9 @@ import pytest
 from app.client import Client
 from app.errors import Invalid
 from tests.e2e.runs import wait_ended
-from tests.e2e.skydeck import GROUP, Skydeck
+from tests.e2e.skydeck import Skydeck
 
-pytestmark = [GROUP, pytest.mark.ray, pytest.mark.slow]
+pytestmark = [pytest.mark.ray, pytest.mark.slow]
 
 TRAIN = """\
 import os

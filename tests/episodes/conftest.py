@@ -17,7 +17,9 @@ from tests.fakes.openai_server import KEY, FakeOpenAI
 from tests.outgoing.conftest import Rules
 
 __all__ = ["admin", "anyone", "api", "application"]
-QUICK = ChatLimits(connect_seconds=1, idle_seconds=0.4, total_seconds=1.2)
+QUICK = ChatLimits(connect_seconds=30, idle_seconds=1, total_seconds=4)
+"""Servers that never answer end by these; all others answer in time on a busy machine, too."""
+PATIENT = ChatLimits(connect_seconds=30, idle_seconds=60, total_seconds=120)
 
 
 class FakeModels:

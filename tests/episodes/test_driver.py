@@ -6,7 +6,7 @@ import pytest
 
 from app.episodes.asking import play_turn
 from app.episodes.driver import Patience, play_episode
-from app.episodes.engine import Lane, TurnRecord
+from app.episodes.engine import Lane
 from app.episodes.states import LaneStatus, Outcome
 from app.llm.chat import ModelError, ModelErrorKind, Sampling
 from tests.episodes.factories import EASY, solution
@@ -27,15 +27,10 @@ class Sleeps:
 
 
 async def test_an_episode_is_played_to_its_end() -> None:
-    model, seen = ScriptedModel(*solution()), list[TurnRecord]()
-
-    async def note(_lane: Lane, turn: TurnRecord) -> None:
-        seen.append(turn)
-
-    lane = await play_episode(Lane(EASY), model, GREEDY, on_turn=note)
+    model = ScriptedModel(*solution())
+    lane = await play_episode(Lane(EASY), model, GREEDY)
     assert lane.outcome is Outcome.SOLVED
-    assert seen == lane.turns
-    assert [len(request) for request in model.requests] == list(range(1, 2 * len(seen), 2))
+    assert [len(request) for request in model.requests] == list(range(1, 2 * len(lane.turns), 2))
     assert set(model.samplings) == {GREEDY}
 
 

@@ -17,7 +17,7 @@ class HangUp(Exception):
 
 @dataclass(slots=True)
 class Exchange:
-    """`body` is None where the request's was no JSON object."""
+    """`body` is None where the request's was no JSON object; `began` is when its head had come."""
 
     method: str
     path: str
@@ -25,6 +25,7 @@ class Exchange:
     raw: bytes
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
+    began: float
     body: dict[str, Any] | None = field(init=False)
 
     def __post_init__(self) -> None:

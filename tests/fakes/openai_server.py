@@ -177,13 +177,16 @@ class FakeOpenAI:
             return
         if exchange.body is not None:
             self.requests.append(exchange.body)
-        if self.latency_seconds:
-            await asyncio.sleep(self.latency_seconds)
         model = exchange.model or self.bases[0]
+        fault = self._fault(exchange, model)
+        if self.latency_seconds:
+            # Its own work is a part of the time that it is to take.
+            spent = asyncio.get_running_loop().time() - exchange.began
+            await asyncio.sleep(self.latency_seconds - spent)
         name = self._behaviours.get(model, model.removeprefix(PREFIX))
         if name in BEHAVIOURS and name != model and (model in self.bases or model in self.adapters):
             await BEHAVIOURS[name](exchange)
-        elif (fault := self._fault(exchange, model)) is not None:
+        elif fault is not None:
             await self._refuse(exchange, fault)
         else:
             await self._complete(exchange, model)
@@ -253,6 +256,7 @@ async def _read(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> E
         if not error.partial:
             return None
         raise
+    began = asyncio.get_running_loop().time()
     first, *lines = head.rstrip("\r\n").split("\r\n")
     headers = {
         name.strip().lower(): value.strip()
@@ -260,7 +264,7 @@ async def _read(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> E
     }
     method, target, _ = first.split(" ", 2)
     body = await reader.readexactly(int(headers.get("content-length") or 0))
-    return Exchange(method, target.partition("?")[0], headers, body, reader, writer)
+    return Exchange(method, target.partition("?")[0], headers, body, reader, writer, began)
 
 
 def _parts(messages: Messages) -> Iterator[dict[str, Any]]:

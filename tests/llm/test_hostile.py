@@ -9,9 +9,11 @@ from app.llm.chat import ModelErrorKind as Kind
 from app.llm.words import storable
 from tests.fakes.openai_hostile import BEHAVIOURS, PREFIX, RETRY_AFTER_SECONDS, WORDS
 from tests.fakes.openai_server import BASE, KEY, FakeOpenAI
-from tests.llm.conftest import QUICK, Open
+from tests.llm.conftest import PATIENT, QUICK, Open
 
 MESSAGES = [{"role": "user", "content": "Which way?"}]
+HANGS_SECONDS = 60
+"""Whoever has not ended by then has no limit."""
 RIGHT = "<action>('move', 0)</action>"
 # What each comes to; behind the bar where an answer in one piece ends differently from a stream.
 ENDS: dict[str, Kind | str | tuple[Kind | str, Kind | str]] = {
@@ -76,12 +78,15 @@ ENDS: dict[str, Kind | str | tuple[Kind | str, Kind | str]] = {
 }
 
 
-async def ask(fake: FakeOpenAI, open_model: Open, model: str, *, streams: bool) -> Completion:
+async def ask(
+    fake: FakeOpenAI, open_model: Open, model: str, *, streams: bool, ends: bool = True
+) -> Completion:
+    """`ends`: the server's answer does by itself."""
     pieces: list[str] = []
     on_text = pieces.append if streams else None
-    # More than the limits allow means that they do not hold.
-    async with asyncio.timeout(3 * QUICK.total_seconds):
-        return await open_model(fake, model).complete(
+    limits = PATIENT if ends else QUICK
+    async with asyncio.timeout(HANGS_SECONDS):
+        return await open_model(fake, model, limits=limits).complete(
             MESSAGES, sampling=Sampling(), on_text=on_text
         )
 
@@ -99,8 +104,9 @@ async def test_each_ends_in_time_and_in_a_clear_state(
     if isinstance(wanted, tuple):
         wanted = wanted[streams]
     if isinstance(wanted, Kind):
+        ends = wanted is not Kind.TIMED_OUT
         with pytest.raises(ModelError) as caught:
-            await ask(vllm, open_model, PREFIX + name, streams=streams)
+            await ask(vllm, open_model, PREFIX + name, streams=streams, ends=ends)
         error = caught.value
         assert error.kind is wanted
         assert 20 < len(error.message) <= 500
@@ -125,7 +131,7 @@ async def test_a_caller_may_leave_at_any_time_and_the_server_notices(
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(HANGS_SECONDS):
         while vllm.open_count:  # noqa: ASYNC110
             await asyncio.sleep(0.005)
 

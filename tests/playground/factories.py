@@ -48,7 +48,7 @@ async def add_episode(
     error: ModelError | None = None,
 ) -> Episode:
     """One lane of a model that gave these answers."""
-    made = await service.add_played(
+    id_ = await service.add_played(
         session,
         lane_after(answers, error=error),
         seat,
@@ -56,6 +56,7 @@ async def add_episode(
         sampling=Sampling(),
         owner=ADA.name,
     )
+    made = await session.get_one(Episode, id_)
     made.origin = EpisodeOrigin.PLAYGROUND
     await session.flush()
     return made

@@ -1,6 +1,7 @@
 """The GIF shows what the models got to see."""
 
 import io
+import tracemalloc
 
 import numpy as np
 from PIL import Image, ImageSequence
@@ -39,3 +40,15 @@ def test_a_large_maze_and_a_long_episode_are_bounded() -> None:
     image = Image.open(io.BytesIO(gif))
     assert max(image.size) <= 400
     assert len(frames(gif)) <= MOST_FRAMES
+
+
+def test_many_large_pictures_are_smaller_ones() -> None:
+    maze = generate(1, height=99, width=99)
+    rooms = [(row, column) for row in range(1, 98, 2) for column in (1, 3)]
+    tracemalloc.start()
+    gif = moving_picture(maze, [(rooms * 3)[:MOST_FRAMES]] * 4)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100_000_000
+    image = Image.open(io.BytesIO(gif))
+    assert image.height == 198

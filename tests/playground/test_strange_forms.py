@@ -30,7 +30,9 @@ FORMS: dict[str, dict[str, str | list[str]]] = {
     },
     "/eval-sets": {
         "name": "mine",
-        "env_id": "maze_2d/easy",
+        "env_id": "custom",
+        "height": "7",
+        "width": "9",
         "seeds": "0-3",
         "max_turns": "15",
         "dialect": "keyword",

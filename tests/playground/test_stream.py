@@ -17,7 +17,7 @@ from app.playground import stream_routes
 from app.playground.plain_text import MOST_CHARACTERS, MOST_MARKS
 from app.playground.stream_routes import IDLE_LOOKS, EpisodeFollower
 from app.playground.under_way import UnderWay
-from tests.episodes.conftest import FakeModels
+from tests.episodes.conftest import PATIENT, FakeModels
 from tests.fakes.models import ScriptedModels
 from tests.fakes.openai_server import BASE, FakeOpenAI
 from tests.playground.test_pages import FORM, PARTIAL, opened
@@ -113,7 +113,7 @@ async def follow(
 async def fake(app: FastAPI) -> AsyncIterator[FakeOpenAI]:
     """A server behind the pages, and streams that look often."""
     async with FakeOpenAI().serve() as served:
-        app.dependency_overrides[get_models] = lambda: FakeModels(served)
+        app.dependency_overrides[get_models] = lambda: FakeModels(served, PATIENT)
         with patch.object(stream_routes, "PAUSE_SECONDS", 0.01):
             yield served
         del app.dependency_overrides[get_models]

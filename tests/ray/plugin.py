@@ -1,7 +1,7 @@
 """One real Ray head for a whole test session: fixture `ray_head`.
 
 It takes 20 to 60 s and about 800 MB, once: `tests/conftest.py` offers it everywhere. A module that
-imported it would start another. Tests that use it are marked `GROUP`, for they share a process.
+imported it would start another. Files that use it share a process: `tests/together.py`.
 """
 
 import asyncio
@@ -29,7 +29,6 @@ POISON = {
     "RAY_API_SERVER_ADDRESS": "http://127.0.0.1:1",
 }
 JOB_SECONDS = 120.0
-GROUP = pytest.mark.xdist_group("ray-head")
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from app.ray.gateway import JobStatus
 from app.ray.head_state import HeadPhase, read_head_state
 from app.ray.logs import job_log_path, read_log_file
 from app.ray.memory import memory_of_head
-from tests.ray.plugin import GROUP, POISON, RunningHead, until_final
+from tests.ray.plugin import POISON, RunningHead, until_final
 
-pytestmark = [GROUP, pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @pytest.fixture

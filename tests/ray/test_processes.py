@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -15,6 +16,7 @@ from app.ray.head_state import HeadState
 from app.ray.processes import (
     MARKER,
     RUN_VARIABLE,
+    await_marked,
     end_all,
     end_runs,
     find_leader,
@@ -131,6 +133,27 @@ def test_the_right_id_and_time_without_the_marker_is_no_leader(
     state = replace(state, leader=member_of_pid(stranger.pid))
     assert find_leader(state) is None
     assert processes_of(state) == []
+
+
+def test_a_process_is_waited_for_until_its_environment_shows(
+    state: HeadState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = iter([{}, {}, {MARKER: state.marker}])
+    with subprocess.Popen(["sleep", "100"], env={MARKER: state.marker}) as process:
+        try:
+            monkeypatch.setattr(psutil.Process, "environ", lambda _self: next(seen))
+            await_marked(process, state.marker)
+            assert list(seen) == []
+        finally:
+            process.kill()
+
+
+def test_a_process_that_ended_at_once_is_not_waited_for(state: HeadState) -> None:
+    with subprocess.Popen(["false"], env={}) as process:
+        process.wait()
+        began = time.monotonic()
+        await_marked(process, state.marker)
+        assert time.monotonic() - began < 1
 
 
 def test_a_head_that_was_never_recorded_is_found_by_its_marker(

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.secrets.masking import Masker, forms
+from tests.processor import processor_under
 
 PEM = "-----BEGIN KEY-----\n" + "\n".join(["MIIEpAIBAAKCAQEA7bq" * 3] * 3) + "\n-----END KEY-----\n"
 VALUES = {
@@ -123,7 +124,7 @@ def read_in_pieces(masker: Masker, log: bytes, sizes: list[int]) -> bytes:
     return output + masker.feed(log[offset:], is_end=True).data
 
 
-def test_a_megabyte_takes_milliseconds() -> None:
+def test_a_megabyte_takes_milliseconds_of_the_processor() -> None:
     values = [(f"S{i}", f"{i:02d}-{'x7Qm' * 8}-{i * 7919}") for i in range(20)]
     masker = Masker(values)
     line = (
@@ -136,26 +137,24 @@ def test_a_megabyte_takes_milliseconds() -> None:
 
 
 def _timed(masker: Masker, data: bytes) -> float:
-    started = time.perf_counter()
+    started = time.process_time()
     masker.feed(data, is_end=False)
-    return time.perf_counter() - started
+    return time.process_time() - started
 
 
 @pytest.mark.parametrize("unit", ["abcd", "ab", "abcd1234"])
 def test_a_log_that_repeats_what_a_value_repeats_takes_no_seconds(unit: str) -> None:
     masker = Masker([("A", (unit * 16_000)[:16_000])])
     data = (unit * 1_000_000)[:1_000_000].encode()
-    started = time.process_time()
-    assert masker.feed(data, is_end=True).data == b"***A***"
-    assert time.process_time() - started < 2
+    with processor_under(2):
+        assert masker.feed(data, is_end=True).data == b"***A***"
 
 
 def test_lines_that_begin_alike_take_no_seconds() -> None:
     masker = Masker([("A", "\n".join(f"abcdabcd{number}" for number in range(1_300)))])
     data = b"abcd" * 250_000
-    started = time.process_time()
-    assert masker.feed(data, is_end=True).data == data
-    assert time.process_time() - started < 3
+    with processor_under(3):
+        assert masker.feed(data, is_end=True).data == data
 
 
 def test_the_forms_of_a_value_are_found_once() -> None:

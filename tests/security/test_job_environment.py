@@ -21,7 +21,7 @@ from app.runs.states import ENDED
 from app.secrets import service as secrets
 from tests.factories import ADA, make_experiment
 from tests.fakes.connector import connector
-from tests.ray.plugin import GROUP, RunningHead
+from tests.ray.plugin import RunningHead
 from tests.secrets.conftest import with_keys
 from tests.security.planted import PROJECT, columns, finds, printed
 from worker.reconciler import Loop
@@ -31,7 +31,7 @@ from worker.reconcilers.gateways import OpenGateways
 from worker.reconcilers.job_code import Packages
 from worker.reconcilers.logs import LogsReconciler
 
-pytestmark = [GROUP, pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(600)]
 POLL = timedelta(seconds=0.3)
 GIVEN = [name for name in PROJECT if name != "P_PLAIN"]
 # The job writes what it sees where only the test looks, and prints it where everybody does.

@@ -5,7 +5,6 @@ import contextlib
 import io
 import json
 import struct
-import time
 import zlib
 from typing import Any
 
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from tests.conformance.cases import case_files
+from tests.processor import processor_under
 from tests.serving.conftest import KEY, Messages, ask, message_of, opening, says
 from worker.jobs.maze_grpo.answers import TEXTS
 from worker.serving import limits
@@ -121,11 +121,9 @@ async def test_a_body_that_says_nothing_is_refused(api: httpx.AsyncClient, case:
 @pytest.mark.parametrize("item", [b"1", b"{}", b"[]"])
 def test_a_million_mistakes_are_refused_at_once(body: bytes, item: bytes) -> None:
     count = (limits.MAX_BODY_BYTES - 100) // (len(item) + 1)
-    began = time.process_time()
-    with pytest.raises(ServingError, match="t most"):
-        parse(body % b",".join([item] * count))
     # Each of them as a problem of its own took over five seconds.
-    assert time.process_time() - began < 2
+    with processor_under(2), pytest.raises(ServingError, match="t most"):
+        parse(body % b",".join([item] * count))
 
 
 async def test_half_a_character_in_any_text_is_no_crash(

@@ -1,13 +1,12 @@
 """Values and ranges as people type them, and as nobody does."""
 
-import time
-
 import pytest
 
 from app.recipes import service as recipes
 from app.recipes.model import Value
 from app.sweeps.expansion import Uniform, WholeNumber
 from app.sweeps.texts import UNIFORM, WHOLE, Unread, read_draw, read_points
+from tests.processor import processor_under
 
 RECIPE = recipes.get("visgym-sft-grpo")
 
@@ -30,10 +29,8 @@ def test_all_else_is_no_range(typed: str) -> None:
     "typed", ["1" + " " * 500_000 + "2", "1" * 500_000 + "x to 2", "1" + ".x" * 250_000]
 )
 def test_a_long_range_is_refused_at_once(typed: str) -> None:
-    started = time.process_time()
-    with pytest.raises(Unread):
+    with processor_under(1), pytest.raises(Unread):
         read_draw("key", UNIFORM, typed)
-    assert time.process_time() - started < 1
 
 
 def test_a_config_on_a_line() -> None:
@@ -44,7 +41,5 @@ def test_a_config_on_a_line() -> None:
 
 
 def test_a_long_line_is_refused_at_once() -> None:
-    started = time.process_time()
-    with pytest.raises(Unread, match="line 1 has more than"):
+    with processor_under(1), pytest.raises(Unread, match="line 1 has more than"):
         read_points(RECIPE, "trainer.run_name=" + "a" * 900_000, "configs")
-    assert time.process_time() - started < 1

@@ -10,7 +10,7 @@ from app.db import Database
 from app.ids import new_id, new_slug
 from app.models import Cluster, ClusterKind, ClusterStatus
 from tests.fakes.clock import START, FakeClock
-from worker.lease import Lease, Stale, claim, guard, heartbeat, release, renew
+from worker.lease import Lease, Stale, claim, claim_next, guard, heartbeat, release, renew
 
 SECONDS = 15.0
 
@@ -43,6 +43,17 @@ async def read_row(database: Database, row_id: UUID) -> Cluster:
 
 async def take(database: Database, *, now: datetime = START, limit: int = 10) -> list[Lease]:
     return await claim(database, Cluster, now=now, seconds=SECONDS, limit=limit)
+
+
+async def take_next(database: Database) -> Lease | None:
+    async with database.write() as session:
+        return await claim_next(session, Cluster, now=START, seconds=SECONDS)
+
+
+async def claim_next_and_fail(database: Database) -> None:
+    async with database.write() as session:
+        assert await claim_next(session, Cluster, now=START, seconds=SECONDS)
+        raise Stale
 
 
 async def write_late(database: Database, held: Lease) -> None:
@@ -150,6 +161,29 @@ async def test_a_guarded_row_cannot_be_taken_before_the_transaction_ends(
     finally:
         await one.close()
         await other.close()
+
+
+async def test_the_next_row_is_claimed_as_a_part_of_a_transaction(database: Database) -> None:
+    assert await take_next(database) is None
+    late, early = await add_row(database, due_at=at(-1)), await add_row(database, due_at=at(-2))
+    held = await take_next(database)
+    assert held is not None
+    assert held.id == early
+    with pytest.raises(Stale):
+        await claim_next_and_fail(database)
+    assert [each.id for each in await take(database)] == [late]
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+async def test_a_row_that_another_transaction_holds_is_passed_by(database: Database) -> None:
+    held, free = await add_row(database, due_at=at(-2)), await add_row(database, due_at=at(-1))
+    async with database.write() as session:
+        (await session.get_one(Cluster, held)).message = "held"
+        await session.flush()
+        async with asyncio.timeout(10):
+            found = await take_next(database)
+    assert found is not None
+    assert found.id == free
 
 
 async def test_the_heartbeat_renews_until_the_block_ends(database: Database) -> None:

@@ -1,8 +1,11 @@
 """The base loop: what happens to rows whose work fails, is overtaken, is slow, or must end."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -12,6 +15,7 @@ from app.db import Database, ReadSession, WriteSession
 from app.models import Cluster
 from tests.fakes.clock import FakeClock
 from tests.worker.test_lease import add_row, read_row, take
+from worker.lease import Lease, claim
 from worker.reconciler import Loop, Reconciler
 
 BACK_OFF = 7.0
@@ -27,10 +31,13 @@ class Notes(Reconciler[UUID, str]):
         self.gate = asyncio.Event()
         self.gate.set()
         self.poison: set[UUID] = set()
+        self.unreadable: set[UUID] = set()
         self.observing: set[UUID] = set()
         self.most_at_once = 0
 
     async def load(self, session: ReadSession, row_id: UUID) -> UUID:
+        if row_id in self.unreadable:
+            raise RuntimeError("this row makes no sense")
         return (await session.get_one(Cluster, row_id)).id
 
     async def observe(self, subject: UUID) -> str:
@@ -48,6 +55,24 @@ class Notes(Reconciler[UUID, str]):
         row = await session.get_one(Cluster, subject)
         row.message = observed
         return now + POLL
+
+
+class Relay(Notes):
+    """The end of each row makes the next one due, that of the last one none."""
+
+    is_chain = True
+
+    def __init__(self, *rows: UUID) -> None:
+        super().__init__()
+        self._next = dict(pairwise(rows))
+
+    async def apply(
+        self, session: WriteSession, subject: UUID, observed: str, *, now: datetime
+    ) -> datetime | None:
+        await super().apply(session, subject, observed, now=now)
+        if following := self._next.get(subject):
+            (await session.get_one(Cluster, following)).due_at = now
+        return None
 
 
 @pytest.fixture
@@ -71,6 +96,19 @@ def loop_over(
         clock=clock,
         back_off=wait_fixed(BACK_OFF),
     )
+
+
+def counting(
+    claimed: Callable[..., Awaitable[list[Lease]]], counts: list[int]
+) -> Callable[..., Awaitable[list[Lease]]]:
+    """`claim` that notes how many rows it got."""
+
+    async def call(*arguments: Any, **named: Any) -> list[Lease]:
+        found = await claimed(*arguments, **named)
+        counts.append(len(found))
+        return found
+
+    return call
 
 
 async def until_observing(notes: Notes, count: int) -> None:
@@ -170,6 +208,63 @@ async def test_a_stop_lets_the_work_in_hand_end(
     async with asyncio.timeout(10):
         await running
     assert (await read_row(sqlite_database, row_id)).message == "seen"
+
+
+async def test_a_row_that_becomes_due_is_claimed_with_the_end_of_the_one_before(
+    database: Database, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await add_row(database)
+    rows = [first, *[await add_row(database, due_at=None) for _ in range(3)]]
+    claims: list[int] = []
+    monkeypatch.setattr("worker.reconciler.claim", counting(claim, claims))
+    stop = asyncio.Event()
+    running = asyncio.create_task(loop_over(database, Relay(*rows), clock).run(stop))
+    async with asyncio.timeout(20):
+        while (await read_row(database, rows[-1])).message != "seen":  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    stop.set()
+    await running
+    assert sum(claims) == 1
+    for row_id in rows:
+        row = await read_row(database, row_id)
+        assert (row.message, row.lease_token, row.due_at) == ("seen", None, None)
+
+
+async def test_a_next_row_that_cannot_be_read_does_not_undo_the_end_of_the_one_before(
+    database: Database, clock: FakeClock
+) -> None:
+    rows = [await add_row(database), await add_row(database, due_at=None)]
+    relay, stop = Relay(*rows), asyncio.Event()
+    relay.unreadable.add(rows[1])
+    running = asyncio.create_task(loop_over(database, relay, clock).run(stop))
+    async with asyncio.timeout(20):
+        while (await read_row(database, rows[1])).due_at in (None, clock()):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    stop.set()
+    await running
+    assert (await read_row(database, rows[0])).message == "seen"
+    pushed = await read_row(database, rows[1])
+    assert (pushed.message, pushed.lease_token) == ("", None)
+    assert pushed.due_at == clock() + timedelta(seconds=BACK_OFF)
+
+
+async def test_a_stop_ends_a_chain_and_leaves_the_next_row_to_others(
+    database: Database, clock: FakeClock
+) -> None:
+    rows = [await add_row(database), await add_row(database, due_at=None)]
+    relay, stop = Relay(*rows), asyncio.Event()
+    relay.gate.clear()
+    running = asyncio.create_task(loop_over(database, relay, clock).run(stop))
+    await until_observing(relay, 1)
+    stop.set()
+    # The loop has heard of the stop and waits for what is in hand.
+    await asyncio.sleep(0.05)
+    relay.gate.set()
+    async with asyncio.timeout(20):
+        await running
+    second = await read_row(database, rows[1])
+    assert (second.message, second.lease_token) == ("", None)
+    assert [held.id for held in await take(database, now=clock())] == [rows[1]]
 
 
 async def test_a_database_that_fails_does_not_end_the_loop(

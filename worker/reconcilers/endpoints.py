@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from uuid import UUID
 
-from tenacity import RetryCallState, Retrying
 from tenacity.wait import wait_exponential_jitter
 
 from app.db import ReadSession, WriteSession
@@ -16,6 +15,7 @@ from app.llm.limits import ChatLimits
 from app.llm.listing import LISTING, Listing, list_models
 from app.models import Endpoint, EndpointKind, EndpointStatus
 from app.outgoing.client import RuleSource
+from app.waits import seconds_before
 from worker.reconciler import Reconciler
 
 Kind = ModelErrorKind
@@ -102,7 +102,10 @@ class EndpointsReconciler(Reconciler[Subject, Sighting]):
             endpoint.failure_count += 1
             if is_embedded:
                 return now + EMBEDDED_STEADY
-            seconds = max(_delay(endpoint.failure_count), observed.retry_after_seconds)
+            seconds = max(
+                seconds_before(_BACK_OFF, failures=endpoint.failure_count),
+                observed.retry_after_seconds,
+            )
             return now + timedelta(seconds=seconds)
         _take(endpoint, observed.listing)
         if is_embedded:
@@ -136,10 +139,3 @@ def _as_model_error(error: SkydeckError) -> ModelError:
     if isinstance(error, ModelError):
         return error
     return ModelError(Kind.UNAUTHORIZED, error.message)
-
-
-def _delay(failures: int) -> float:
-    """Seconds until the next look after so many failures in a row."""
-    state = RetryCallState(Retrying(), fn=None, args=(), kwargs={})
-    state.attempt_number = failures
-    return _BACK_OFF(state)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from sqlalchemy import select
+
 from app.clock import utcnow
 from app.db import Database, ReadSession, WriteSession
 from app.episodes import service as episodes
@@ -59,6 +61,7 @@ class EvaluationsReconciler(Reconciler[Subject, Play]):
 
     model = EvaluationItem
     concurrency = 64
+    is_chain = True
 
     def __init__(
         self,
@@ -79,8 +82,10 @@ class EvaluationsReconciler(Reconciler[Subject, Play]):
         self._stops = Stops(database, look_seconds=look_seconds)
 
     async def load(self, session: ReadSession, row_id: UUID) -> Subject:
-        item = await session.get_one(EvaluationItem, row_id)
-        evaluation = await session.get_one(Evaluation, item.evaluation_id)
+        query = (
+            select(EvaluationItem, Evaluation).join(Evaluation).where(EvaluationItem.id == row_id)
+        )
+        item, evaluation = (await session.execute(query)).one()
         return Subject(
             item_id=item.id,
             evaluation_id=evaluation.id,
@@ -191,5 +196,5 @@ async def _kept(
         turns=len(lane.turns),
         reward=lane.reward,
         message=message,
-        episode_id=kept.id,
+        episode_id=kept,
     )

@@ -42,7 +42,9 @@ class Loader(_Base):
                     f"the key {key.value} is special, or stands twice",
                     key.start_mark,
                 )
-            seen.add(key.value)
+            # Others are refused as keys, by what is built next.
+            if isinstance(key, yaml.ScalarNode):
+                seen.add(key.value)
 
 
 def _resolvers() -> dict[str, list[tuple[str, Any]]]:

@@ -1,13 +1,12 @@
 """Override lists: what is read, what SkyRL would refuse and why, and what must never happen."""
 
 import os
-import time
 from random import Random
 from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from omegaconf._yaml import get_yaml_loader
 
@@ -18,6 +17,7 @@ from app.recipes.skyrl.plain import UnusualError, load_yaml, merge_texts
 from app.recipes.skyrl.reading import read, resolve
 from app.recipes.skyrl.tree import KeyTree, load_tree
 from tests.conformance.skyrl_near import draw
+from tests.processor import processor_under
 
 TREE = load_tree("0.4.0")
 ENGINE = "generator.inference_engine"
@@ -209,9 +209,8 @@ HUGE = {
 
 @pytest.mark.parametrize("name", HUGE)
 def test_bad_input_gets_a_message_at_once(name: str) -> None:
-    started = time.process_time()
-    parsed = parse_overrides(HUGE[name], TREE)
-    assert time.process_time() - started < 1
+    with processor_under(1):
+        parsed = parse_overrides(HUGE[name], TREE)
     assert parsed.problems or parsed.wrong_types
     assert all(0 < len(each.message) < 2_000 for each in parsed.problems)
     assert parsed.full["trainer.epochs"] == 1
@@ -290,6 +289,8 @@ YAML = st.recursive(
 )
 
 
+@example("{{}: 1}")
+@example("{[]: 1}")
 @given(YAML)
 def test_usual_yaml_is_read_as_omegaconf_reads_it(text: str) -> None:
     try:

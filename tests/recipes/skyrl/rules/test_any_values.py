@@ -1,7 +1,6 @@
 """Whatever stands in a config, the rules answer."""
 
 import math
-import time
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 
 from app.recipes.skyrl.rules import RULES, Context, DataSet, OtherRun, check, skyrl_refuses
 from app.recipes.skyrl.tree import load_tree
+from tests.processor import processor_under
 from tests.recipes.skyrl.rules.tutorial import CLUSTER, HEAD, ids, parse
 
 FULL = parse().full
@@ -51,9 +51,8 @@ def test_each_odd_value_of_each_key(key: str) -> None:
 
 def test_ten_thousand_keys() -> None:
     many = {**FULL, **{f"trainer.made_up_{n}": n for n in range(10_000)}}
-    started = time.process_time()
-    assert check(many, cluster=CLUSTER, context=KNOWN).ok
-    assert time.process_time() - started < 1
+    with processor_under(1):
+        assert check(many, cluster=CLUSTER, context=KNOWN).ok
 
 
 def test_a_number_in_quotes_is_named_once_with_its_fix() -> None:
