@@ -15,8 +15,10 @@ from app.episodes.seats import Seat
 from app.episodes.states import Outcome
 from app.errors import NotFound
 from app.evaluations import service
+from app.evaluations.service import ModelRef, Request
 from app.llm.chat import ModelError, ModelErrorKind
 from app.models import Episode, Evaluation, EvaluationItem, EvaluationStatus
+from app.projects import service as projects
 from tests.evaluations.factories import RIGHT, STOP, make_evaluation, make_loop, mover, small_set
 from tests.factories import ADA
 from tests.fakes.clock import FakeClock
@@ -121,6 +123,21 @@ async def test_no_more_episodes_are_under_way_than_were_asked_for(player: Player
     assert await player.outcomes(slug) == {Outcome.WRONG_STOP: 10} | Counter(
         item.outcome for item in await player.items(slug) if item.model_number == 0
     )
+
+
+async def test_each_endpoint_has_its_own_episodes_under_way(player: Player) -> None:
+    player.models.endpoints.add("other")
+    asked = [ModelRef("fake", "a"), ModelRef("other", "b")]
+    request = Request(models=asked, eval_set=small_set(4), concurrency=1)
+    async with player.database.write() as session:
+        home = await projects.ensure_default(session)
+        slug = (await service.create(session, home, request, models=player.models, actor=ADA)).slug
+    player.clock.now = max(item.due_at for item in await player.items(slug) if item.due_at)
+    for _ in range(4):
+        items = await player.items(slug)
+        assert Counter(item.lane for item in items if item.due_at) == {0: 1, 1: 1}
+        assert await player.loop.turn() == 2
+    assert (await player.read(slug)).status is EvaluationStatus.SUCCEEDED
 
 
 async def test_a_killed_worker_loses_and_doubles_nothing(
