@@ -125,19 +125,19 @@ async def test_no_more_episodes_are_under_way_than_were_asked_for(player: Player
     )
 
 
-async def test_each_endpoint_has_its_own_episodes_under_way(player: Player) -> None:
+async def test_a_silent_endpoint_holds_up_its_own_episodes_alone(player: Player) -> None:
     player.models.endpoints.add("other")
+    player.models.models["a"] = ScriptedModel(error(ModelErrorKind.UNREACHABLE))
     asked = [ModelRef("fake", "a"), ModelRef("other", "b")]
     request = Request(models=asked, eval_set=small_set(4), concurrency=1)
     async with player.database.write() as session:
         home = await projects.ensure_default(session)
-        slug = (await service.create(session, home, request, models=player.models, actor=ADA)).slug
-    player.clock.now = max(item.due_at for item in await player.items(slug) if item.due_at)
-    for _ in range(4):
-        items = await player.items(slug)
-        assert Counter(item.lane for item in items if item.due_at) == {0: 1, 1: 1}
-        assert await player.loop.turn() == 2
-    assert (await player.read(slug)).status is EvaluationStatus.SUCCEEDED
+        made = await service.create(session, home, request, models=player.models, actor=ADA)
+    player.clock.now = max(item.due_at for item in await player.items(made.slug) if item.due_at)
+    await player.settle()
+    items = await player.items(made.slug)
+    assert [item.number for item in items if item.lane == 0 and item.due_at] == [0]
+    assert {item.outcome for item in items if item.lane == 1} == {Outcome.WRONG_STOP}
 
 
 async def test_a_killed_worker_loses_and_doubles_nothing(
