@@ -126,7 +126,7 @@ def make_engine(url: str, *, has_foreign_keys: bool = True) -> AsyncEngine:
         event.listen(engine.sync_engine, "do_connect", _connect)
         return engine
     engine = create_async_engine(url, connect_args={"timeout": _BUSY_SECONDS})
-    event.listen(engine.sync_engine, "do_connect", sqlite_trips.connect)
+    sqlite_trips.install(engine.sync_engine)
     prepare = _prepare_sqlite if has_foreign_keys else _prepare_sqlite_migration
     event.listen(engine.sync_engine, "connect", prepare)
     event.listen(engine.sync_engine, "begin", _begin_sqlite)

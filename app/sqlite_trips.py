@@ -4,23 +4,65 @@ The driver runs SQLite in a thread of its own, and SQLAlchemy sends it a cursor'
 fetching and closing one by one. Each trip costs more than most of our statements do.
 """
 
+import asyncio
 import sqlite3
+import time
 from collections import deque
 from collections.abc import Sequence
+from threading import Thread
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
+import aiosqlite
+from sqlalchemy import event
 from sqlalchemy.dialects.sqlite.aiosqlite import (
     AsyncAdapt_aiosqlite_connection,
     AsyncAdapt_aiosqlite_cursor,
 )
-from sqlalchemy.engine import Dialect
-from sqlalchemy.util import EMPTY_DICT
+from sqlalchemy.engine import Dialect, Engine
+from sqlalchemy.util import EMPTY_DICT, await_only
+
+_END_SECONDS = 2.0
 
 
-def connect(dialect: Dialect, _record: object, arguments: Any, options: Any) -> Any:
-    """A connection for SQLAlchemy's event `do_connect`; streamed results are fetched as before."""
-    made: Any = dialect.connect(*arguments, **options)
-    return _Connection(made.dbapi, made.driver_connection)
+def install(engine: Engine) -> None:
+    """Makes the connections of an engine so; streamed results are fetched as before."""
+    threads = _Threads()
+    event.listen(engine, "do_connect", threads.connect)
+    event.listen(engine, "engine_disposed", threads.wait)
+
+
+class _Threads:
+    """The threads of an engine's connections, and how they are waited for.
+
+    One that is busy with what nobody waits for any more, such as opening a connection for somebody
+    who was cancelled, would tell an event loop that is closed by then, and die of it aloud.
+    """
+
+    def __init__(self) -> None:
+        self._all: WeakSet[Thread] = WeakSet()
+
+    def connect(self, dialect: Dialect, _record: object, arguments: Any, options: Any) -> Any:
+        made: Any = dialect.connect(*arguments, async_creator_fn=self._make, **options)
+        return _Connection(made.dbapi, made.driver_connection)
+
+    def _make(self, *arguments: Any, **options: Any) -> aiosqlite.Connection:
+        made = aiosqlite.connect(*arguments, **options)
+        # As SQLAlchemy makes them: no end of the process waits for one.
+        made._thread.daemon = True
+        self._all.add(made._thread)
+        return made
+
+    def wait(self, _engine: Engine) -> None:
+        living = [thread for thread in self._all if thread.is_alive()]
+        if living:
+            await_only(asyncio.to_thread(_join, living))
+
+
+def _join(threads: Sequence[Thread]) -> None:
+    until = time.monotonic() + _END_SECONDS
+    for thread in threads:
+        thread.join(max(0.0, until - time.monotonic()))
 
 
 class _Outcome(NamedTuple):

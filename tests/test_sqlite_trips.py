@@ -1,7 +1,12 @@
 """SQLite's statements travel once to the driver's thread, and answer as they did."""
 
+import asyncio
+import sqlite3
+import threading
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import aiosqlite
@@ -63,3 +68,30 @@ async def test_rows_are_streamed_still(database: Database) -> None:
     async with database.read() as session:
         rows = await session.stream(text("SELECT name FROM thing ORDER BY id"))
         assert [row.name async for row in rows] == ["a", "b"]
+
+
+async def test_who_was_cancelled_while_connecting_has_ended_when_the_database_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, connect = Database(f"sqlite+aiosqlite:///{tmp_path / 'b.db'}"), sqlite3.connect
+    working: list[threading.Thread] = []
+
+    def slow(*arguments: Any, **options: Any) -> Any:
+        working.append(threading.current_thread())
+        time.sleep(0.5)
+        return connect(*arguments, **options)
+
+    monkeypatch.setattr("sqlite3.connect", slow)
+
+    async def ask() -> None:
+        async with database.read() as session:
+            await session.execute(text("SELECT 1"))
+
+    asking = asyncio.create_task(ask())
+    while not working:  # noqa: ASYNC110 - a thread says so
+        await asyncio.sleep(0.01)
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    await database.close()
+    assert len(working) == 1
+    assert not working[0].is_alive()

@@ -55,17 +55,12 @@ def begin(evaluation: Evaluation, *, now: datetime) -> None:
         evaluation.revision += 1
 
 
-async def hand_out(session: AsyncSession, evaluation: Evaluation, *, now: datetime) -> int:
-    """Hands out the first items of each lane; returns how many."""
-    count = 0
+async def hand_out(session: AsyncSession, evaluation: Evaluation, *, now: datetime) -> None:
+    """Hands out the first items of each lane."""
     for lane in range(lane_count(evaluation)):
-        items = await repository.open_items(
-            session, evaluation.id, lane=lane, limit=evaluation.concurrency
+        await repository.hand_out(
+            session, evaluation.id, lane=lane, limit=evaluation.concurrency, now=now
         )
-        for item in items:
-            item.due_at = now
-        count += len(items)
-    return count
 
 
 async def finish(
@@ -90,8 +85,9 @@ async def finish(
     evaluation.revision += 1
     if ended.outcome is not Outcome.ENDPOINT_ERROR:
         await _answers_again(session, evaluation, item, now)
-    is_going_on = evaluation.status is EvaluationStatus.RUNNING
-    if not is_going_on or not await repository.hand_out_next(session, item, now=now):
+    if evaluation.status is not EvaluationStatus.RUNNING or not await repository.hand_out(
+        session, evaluation.id, lane=item.lane, limit=1, now=now
+    ):
         await conclude(session, evaluation, but=item.id, now=now)
 
 
@@ -119,7 +115,7 @@ async def conclude(
     if evaluation.status is EvaluationStatus.STOPPING:
         _end(evaluation, EvaluationStatus.STOPPED, "", now)
         return
-    if await repository.open_items(session, evaluation.id, limit=1):
+    if await repository.count_open(session, evaluation.id):
         return
     errors = await repository.error_messages(session, evaluation.id)
     if errors:
@@ -153,7 +149,7 @@ async def resume(session: AsyncSession, evaluation: Evaluation, *, now: datetime
     evaluation.status, evaluation.status_reason = EvaluationStatus.QUEUED, ""
     evaluation.ended_at = None
     evaluation.revision += 1
-    missing = len(await repository.open_items(session, evaluation.id))
+    missing = await repository.count_open(session, evaluation.id)
     await hand_out(session, evaluation, now=now)
     if not missing:
         # It was stopped when its last episode had just been played.

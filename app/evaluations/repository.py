@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import Select, func, select, update
+from sqlalchemy import ColumnElement, Select, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import joinedload
 
@@ -69,43 +69,27 @@ async def list_before(
     return (await session.scalars(query)).all()
 
 
-async def open_items(
-    session: AsyncSession, evaluation_id: UUID, *, lane: int | None = None, limit: int | None = None
-) -> Sequence[EvaluationItem]:
-    """Not played and handed to nobody, in order."""
-    query = select(EvaluationItem).where(
-        EvaluationItem.evaluation_id == evaluation_id,
-        EvaluationItem.outcome.is_(None),
-        EvaluationItem.due_at.is_(None),
-    )
-    if lane is not None:
-        query = query.where(EvaluationItem.lane == lane)
-    return (await session.scalars(query.order_by(EvaluationItem.number).limit(limit))).all()
+async def count_open(session: AsyncSession, evaluation_id: UUID) -> int:
+    """How many items were not played and are handed to nobody."""
+    return await session.scalar(select(func.count()).where(*_open(evaluation_id))) or 0
 
 
-async def hand_out_next(session: AsyncSession, item: EvaluationItem, *, now: datetime) -> bool:
-    """Makes the next open item of its lane due, in one statement; False if there is none.
-
-    Items that the session holds already do not notice.
-    """
+async def hand_out(
+    session: AsyncSession, evaluation_id: UUID, *, lane: int, limit: int, now: datetime
+) -> int:
+    """Makes the first open items of a lane due, in one statement; returns how many."""
     first = (
         select(EvaluationItem.id)
-        .where(
-            EvaluationItem.evaluation_id == item.evaluation_id,
-            EvaluationItem.lane == item.lane,
-            EvaluationItem.outcome.is_(None),
-            EvaluationItem.due_at.is_(None),
-        )
+        .where(*_open(evaluation_id), EvaluationItem.lane == lane)
         .order_by(EvaluationItem.number)
-        .limit(1)
+        .limit(limit)
         .correlate(None)
     )
-    change = update(EvaluationItem).where(EvaluationItem.id == first.scalar_subquery())
-    found = await session.scalar(
-        change.values(due_at=now).returning(EvaluationItem.id),
-        execution_options={"synchronize_session": False},
+    change = update(EvaluationItem).where(EvaluationItem.id.in_(first)).values(due_at=now)
+    found = await session.scalars(
+        change.returning(EvaluationItem.id), execution_options={"synchronize_session": "fetch"}
     )
-    return found is not None
+    return len(found.all())
 
 
 async def count_handed_out(
@@ -164,6 +148,14 @@ async def played_items(
     )
     rows = await session.execute(query.order_by(EvaluationItem.number))
     return [(row[0], row[1]) for row in rows]
+
+
+def _open(evaluation_id: UUID) -> tuple[ColumnElement[bool], ...]:
+    return (
+        EvaluationItem.evaluation_id == evaluation_id,
+        EvaluationItem.outcome.is_(None),
+        EvaluationItem.due_at.is_(None),
+    )
 
 
 def _loaded() -> Select[Evaluation]:

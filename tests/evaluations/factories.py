@@ -99,10 +99,8 @@ async def add_played(session: AsyncSession, project: Project, *names: str) -> Ev
             message="it said no" if outcome is Outcome.ENDPOINT_ERROR else "",
         )
         await progress.finish(session, made, item, ended, now=utcnow())
+        item.due_at = None
     await session.flush()
-    # As the worker does at the end of each.
-    is_played = EvaluationItem.outcome.is_not(None)
-    await session.execute(update(EvaluationItem).where(is_played).values(due_at=None))
     return await service.get(session, made.slug)
 
 

@@ -56,16 +56,17 @@ class ScriptedModel:
 
 
 class ScriptedModels:
-    """A `ModelSource` of one endpoint, `fake`."""
+    """A `ModelSource` of the endpoints `endpoints`, all with the same models."""
 
     def __init__(self, **models: ScriptedModel) -> None:
         self.models = models
+        self.endpoints = {"fake"}
         self.max_model_len: int | None = None
         self.maze_size: tuple[int, int] | None = None
         self.on_open: Callable[[Seat], None] = lambda _seat: None
 
     async def seat(self, _session: AsyncSession, endpoint: str, model: str) -> Seat:
-        if endpoint != "fake" or model not in self.models:
+        if endpoint not in self.endpoints or model not in self.models:
             raise NotFound(f"there is no model {model} at endpoint {endpoint}")
         return Seat(
             endpoint=endpoint,

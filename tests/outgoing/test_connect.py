@@ -1,5 +1,6 @@
 """Where a call really goes: DNS that changes, names that share a machine, certificates."""
 
+import asyncio
 import ssl
 from collections.abc import AsyncIterator
 
@@ -91,6 +92,22 @@ async def test_a_connection_is_used_again_while_it_is_allowed(
     with pytest.raises(HostRefused):
         await client.get(f"http://api.test:{server.port}/")
     assert len(server.heads) == 3
+
+
+async def test_a_connection_that_the_server_has_closed_is_not_used_again(
+    server: Server, connect: Connect
+) -> None:
+    async def once(writer: asyncio.StreamWriter) -> None:
+        await plain()(writer)
+        writer.close()
+
+    server.answers["/"] = once
+    client = connect()
+    for _ in range(3):
+        assert (await client.get(f"http://api.test:{server.port}/")).is_success
+        # Until the end of the connection has arrived.
+        await asyncio.sleep(0.05)
+    assert server.connections == 3
 
 
 async def test_nothing_is_sent_to_a_refused_host(server: Server, connect: Connect) -> None:

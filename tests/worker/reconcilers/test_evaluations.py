@@ -15,8 +15,10 @@ from app.episodes.seats import Seat
 from app.episodes.states import Outcome
 from app.errors import NotFound
 from app.evaluations import service
+from app.evaluations.service import ModelRef, Request
 from app.llm.chat import ModelError, ModelErrorKind
 from app.models import Episode, Evaluation, EvaluationItem, EvaluationStatus
+from app.projects import service as projects
 from tests.evaluations.factories import RIGHT, STOP, make_evaluation, make_loop, mover, small_set
 from tests.factories import ADA
 from tests.fakes.clock import FakeClock
@@ -121,6 +123,21 @@ async def test_no_more_episodes_are_under_way_than_were_asked_for(player: Player
     assert await player.outcomes(slug) == {Outcome.WRONG_STOP: 10} | Counter(
         item.outcome for item in await player.items(slug) if item.model_number == 0
     )
+
+
+async def test_a_silent_endpoint_holds_up_its_own_episodes_alone(player: Player) -> None:
+    player.models.endpoints.add("other")
+    player.models.models["a"] = ScriptedModel(error(ModelErrorKind.UNREACHABLE))
+    asked = [ModelRef("fake", "a"), ModelRef("other", "b")]
+    request = Request(models=asked, eval_set=small_set(4), concurrency=1)
+    async with player.database.write() as session:
+        home = await projects.ensure_default(session)
+        made = await service.create(session, home, request, models=player.models, actor=ADA)
+    player.clock.now = max(item.due_at for item in await player.items(made.slug) if item.due_at)
+    await player.settle()
+    items = await player.items(made.slug)
+    assert [item.number for item in items if item.lane == 0 and item.due_at] == [0]
+    assert {item.outcome for item in items if item.lane == 1} == {Outcome.WRONG_STOP}
 
 
 async def test_a_killed_worker_loses_and_doubles_nothing(
