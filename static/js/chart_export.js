@@ -1,6 +1,6 @@
 // A panel taken along: as a picture, or as the table of what it shows.
 
-import { colour } from "./plotly.js";
+import { colour, plain } from "./plotly.js";
 import { valueText } from "./chart_hover.js";
 
 const PICTURE = { width: 1200, height: 640 };
@@ -23,12 +23,12 @@ function fileName(key, kind) {
 /** Saves what is drawn as `png` or `svg`, with a title and the runs' names. */
 export async function savePicture(plotly, panel, kind) {
   const { data, layout, lines } = panel.figure;
-  const named = lines.map(({ run, hue }) => ({ x: [null], y: [null], mode: "lines", name: run.name.replaceAll("<", "&lt;"), showlegend: true, line: { color: colour(`run-${hue}`), width: 2 } }));
+  const named = lines.map(({ run, hue }) => ({ x: [null], y: [null], mode: "lines", name: plain(run.name), showlegend: true, line: { color: colour(`run-${hue}`), width: 2 } }));
   const figure = {
     data: [...data.map((trace) => ({ ...trace, showlegend: false })), ...named],
     layout: {
       ...layout, ...PICTURE, showlegend: lines.length > 1, paper_bgcolor: colour("surface"), plot_bgcolor: colour("surface"),
-      margin: { l: 64, r: 24, t: 56, b: 56 }, title: { text: panel.title.replaceAll("<", "&lt;"), font: { size: 16, color: colour("text") } },
+      margin: { l: 64, r: 24, t: 56, b: 56 }, title: { text: plain(panel.title), font: { size: 16, color: colour("text") } },
     },
   };
   const url = await plotly.toImage(figure, { ...PICTURE, format: kind, scale: kind === "png" ? 2 : 1 });

@@ -1,7 +1,7 @@
 // Builds what the library draws: traces and layout of one panel, from columns and settings.
 
 import { extent, padded, smoothed, spacing } from "./chart_math.js";
-import { baseLayout, colour, FRAME } from "./plotly.js";
+import { baseLayout, colour, FRAME, plain } from "./plotly.js";
 
 /** A panel of this height has room for the title of its axis. */
 const TALL_PX = 240;
@@ -118,7 +118,7 @@ export function figureOf(shown, { settings, unit, total, height, yZoom }) {
   Object.assign(layout.yaxis, { type: isLog ? "log" : "linear", range, autorange: false, tickformat: unit === "share" ? ".0%" : ".4~g" });
   if (isLog) layout.yaxis.tickformat = ".3~g";
   if (height > TALL_PX || axis !== "step") {
-    layout.xaxis.title = { text: scale.title, standoff: 4, font: { size: 12 } };
+    layout.xaxis.title = { text: plain(scale.title), standoff: 4, font: { size: 12 } };
     layout.margin = { ...FRAME, b: 40 };
   }
   resumeMarks(shown, scale, layout);

@@ -2,6 +2,8 @@
 // new. A zoomed window is asked for again, finer, and laid over the whole.
 
 const CURSORS_AT_ONCE = 150;
+const FEW_RUNS = 8;
+const KEYS_AT_ONCE = 6;
 
 function columnsOf(row, axis) {
   // The server's own column where it sends one, else its times.
@@ -74,10 +76,7 @@ export class SeriesStore {
   /** Asks for keys that are not known yet; one request for few runs, one a key for many. */
   async load(keys) {
     const missing = keys.filter((key) => !this.known.has(key));
-    const size = this.runs.length > 8 ? 1 : 6;
-    for (let start = 0; start < missing.length; start += size) {
-      await this.#ask(missing.slice(start, start + size));
-    }
+    for (const some of this.#batches(missing)) await this.#ask(some);
   }
 
   /** Asks what is new of the keys. Returns those keys that have news. */
@@ -105,11 +104,17 @@ export class SeriesStore {
     if (!isSame) { this.window = window; this.parts.clear(); }
     if (!window) return;
     const wanted = keys.filter((key) => !this.parts.has(key) && [...(this.known.get(key)?.values() ?? [])].some((each) => each.isSampled));
-    for (const key of wanted) {
-      const { series } = await this.#fetch([key], { from: window.from, to: window.to });
+    for (const some of this.#batches(wanted)) {
+      const { series } = await this.#fetch(some, { from: window.from, to: window.to });
       if (this.window !== window) return;
-      this.parts.set(key, new Map(series.map((row) => [row.run, recordOf(row, this.axis)])));
+      for (const key of some) this.parts.set(key, new Map());
+      for (const row of series) this.parts.get(row.key).set(row.run, recordOf(row, this.axis));
     }
+  }
+
+  *#batches(keys) {
+    const size = this.runs.length > FEW_RUNS ? 1 : KEYS_AT_ONCE;
+    for (let start = 0; start < keys.length; start += size) yield keys.slice(start, start + size);
   }
 
   async #ask(keys) {
