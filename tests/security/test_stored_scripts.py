@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import httpx
 import pytest
@@ -152,6 +153,8 @@ def pages(settings: Settings, names: dict[str, list[str]]) -> list[str]:
         is_page = "GET" in (route.methods or ()) and not path.startswith(("/api/", "/static"))
         if is_page and path not in STREAMS | DOWNLOADS:
             found += filled(path, names)
+    charts = urlencode([("run", names["/runs/{slug}"][-1]), *(("key", each) for each in PAYLOADS)])
+    found.append(f"/charts?{charts}&x=metric:{quote(PAYLOADS[0])}")
     return [*found, f"/runs?q={PAYLOADS[1]}", f"/sign-in?next={PAYLOADS[5]}", f"/x{PAYLOADS[1]}"]
 
 
