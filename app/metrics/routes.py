@@ -7,7 +7,6 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from app.api.compress import compressed
 from app.metrics import service
-from app.metrics.charts import chart_for
 from app.metrics.contexts import ChartsPage
 from app.metrics.questions import AskedLook, Digits, Keys, MaxPoints, Runs, Since
 from app.routing import Router
@@ -29,12 +28,11 @@ async def show_charts(
     """
     async with store.read() as session:
         found = await runs.get_many(session, list(dict.fromkeys(run)))
-    keys = list(dict.fromkeys(key))
-    titles = [chart_for(each).title for each in keys]
-    context = ChartsPage(
-        title=titles[0] if len(titles) == 1 else f"{len(titles)} charts",
-        board=board([ChartRun.of(each) for each in found], keys),
-    )
+    shown = board([ChartRun.of(each) for each in found], key)
+    panels = [each for group in shown.groups for each in group.panels]
+    only = panels[0] if len(panels) == 1 else None
+    title = only.title if only else f"{len(panels)} charts"
+    context = ChartsPage(title=title, board=shown, panel=only)
     return page(request, "charts/show.html", context)
 
 
