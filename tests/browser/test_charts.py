@@ -29,6 +29,25 @@ KEYS = ("loss", "reward/mean", "policy/kl", "a", "b", "c")
 MANY = 50
 MOST_CPU_MS = 200
 DRAWN = "element => element.data ? element.data[0].x.length : 0"
+MATH = """async () => {
+  const { nearest, smoothed, spacing, extent } = await import("/static/js/chart_math.js");
+  const step = [...Array(2000).keys()];
+  const y = step.map((at) => Math.sin(at / 200) + ((at * 7919) % 13) / 13);
+  const whole = smoothed({ step, x: step, y }, 0.99, 1);
+  const kept = step.filter((at) => at % 3 === 0 || at < 2);
+  const thin = { step: kept, x: kept, y: kept.map((at) => y[at]) };
+  const thinned = smoothed(thin, 0.99, spacing(thin));
+  const gap = smoothed({ x: [0, 1, 2], y: [1, null, 3] }, 0.5, 1);
+  const columns = [{ x: [1, 2, 3, 4], y: [-1, null, 8, 100] }];
+  return {
+    apart: spacing(thin),
+    differs: Math.max(...kept.map((at, i) => (at < 300 ? 0 : Math.abs(whole[at] - thinned[i])))),
+    gap,
+    nearest: [nearest([], 1), nearest([1, 5], 2.9), nearest([1, 5], 3.1), nearest([1, 5], 99)],
+    whole: extent(columns), part: extent(columns, { from: 2, to: 3 }),
+    log: extent(columns, { isLog: true, to: 1 }),
+  };
+}"""
 NAMES = ("plain", "<b>bold</b>", "third")
 
 
@@ -421,3 +440,18 @@ async def stop(browser: Browser) -> list[float]:
     ]
     assert len(tasks) > 10
     return tasks
+
+
+async def test_a_thinned_line_is_smoothed_as_the_whole_one_is(
+    watch: Watch, charted: Charted
+) -> None:
+    page = await watch.page()
+    await page.goto(address(charted.few[:1], "a"))
+    found = await page.evaluate(MATH)
+    assert found["apart"] == 1
+    assert found["differs"] < 0.05
+    first, missing, last = found["gap"]
+    assert (first, missing) == (1, None)
+    assert 1 < last < 3
+    assert found["nearest"] == [-1, 0, 1, 1]
+    assert (found["whole"], found["part"], found["log"]) == ([-1, 100], [8, 8], None)
