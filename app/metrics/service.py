@@ -14,7 +14,7 @@ from app.audit.service import Target
 from app.errors import Invalid, Problem
 from app.metrics import repository
 from app.metrics.charts import HERO_KEY
-from app.metrics.ingest import MetricPoint, columns_of, ingest, ingest_columns
+from app.metrics.ingest import MetricPoint, columns_of, ingest, ingest_columns, ingest_new
 from app.metrics.pruning import prune
 from app.metrics.repository import EvaluationCount, SolveCount
 from app.metrics.series import (
@@ -36,6 +36,8 @@ __all__ = [
     "PushPlace",
     "SeriesView",
     "SolveCount",
+    "add_new",
+    "check_key_count",
     "ingest",
     "list_series",
     "load_series",
@@ -160,14 +162,27 @@ async def push(
     """
 
     async def admit(keys: Sequence[str], known: int) -> None:
-        if known + len(keys) > MAX_KEYS:
-            raise _invalid("key", f"a run has at most {MAX_KEYS:,} keys; no point was stored")
+        check_key_count(known + len(keys))
         # One text: thousands of keys are looked through at once.
         await secrets.refuse_values(session, [place.project_id], {"key": "\n".join(keys)})
 
     target = Target("run", place.slug, place.project_id)
     await audit.record_daily(session, actor, Action.RUN_PUSH, target)
     return await ingest_columns(session, place.run_id, place.attempt, columns, admit=admit)
+
+
+async def add_new(session: AsyncSession, given: Mapping[UUID, Mapping[str, Columns]]) -> int:
+    """Stores points of runs, by id, that were just made; returns how many.
+
+    What the keys may be is asked of `check_key_count` and of whoever made the runs.
+    """
+    return await ingest_new(session, given)
+
+
+def check_key_count(count: int, *, place: str = "key") -> None:
+    """Raises `Invalid` beyond `MAX_KEYS`."""
+    if count > MAX_KEYS:
+        raise _invalid(place, f"a run has at most {MAX_KEYS:,} keys; no point was stored")
 
 
 async def read_series(

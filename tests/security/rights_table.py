@@ -170,6 +170,7 @@ TABLE: dict[Right, str] = {
         POST /api/v1/evaluations
         POST /api/v1/experiments
         POST /api/v1/runs/external
+        POST /api/v1/runs/import
         POST /api/v1/sweeps
         POST /api/v1/sweeps/preview
         POST /eval-sets
