@@ -191,8 +191,11 @@ def _milliseconds(times: Floats) -> Steps | None:
     """None where a time is unknown or finer than a millisecond."""
     with np.errstate(all="ignore"):
         rounded = np.rint(times * 1000)
-        is_exact = np.array_equal(rounded / 1000, times) and np.abs(rounded).max(initial=0) < _EXACT
-    return rounded.astype(np.int64) if is_exact else None
+        if not np.abs(rounded).max(initial=0) < _EXACT:
+            return None
+    whole = rounded.astype(np.int64)
+    # Bit for bit: a whole number has no -0.
+    return whole if (whole / 1000).tobytes() == times.tobytes() else None
 
 
 def _unpack_first(payload: bytes) -> Columns:

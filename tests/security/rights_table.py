@@ -125,6 +125,8 @@ TABLE: dict[Right, str] = {
         GET /api/v1/runs/{run_id}/logs.txt
         GET /api/v1/runs/{run_id}/metrics
         GET /api/v1/series
+        GET /series
+        GET /series.csv
         GET /runs/{slug}
         GET /adapters
         GET /api/v1/adapters
