@@ -28,10 +28,12 @@ from worker.reconcilers.checks import ChecksReconciler
 from worker.reconcilers.clusters import ClustersReconciler
 from worker.reconcilers.gateways import OpenGateways
 from worker.reconcilers.job_code import Packages
+from worker.reconcilers.job_tracking import Addresses
 from worker.reconcilers.logs import LogsReconciler
 from worker.reconcilers.remote_logs import RemoteLogs
 
 POLL = timedelta(seconds=0.2)
+NO_ADDRESS = Addresses(Path("nowhere"), None)
 HUNG = 50
 
 
@@ -61,7 +63,11 @@ async def test_fifty_hung_submits_leave_another_cluster_alone(
         names = await queue(store, quick, 5)
         stop = asyncio.Event()
         attempts = AttemptsReconciler(
-            gateways, Packages(store, tmp_path / "home"), runs_dir=tmp_path / "runs", poll=POLL
+            gateways,
+            Packages(store, tmp_path / "home"),
+            addresses=NO_ADDRESS,
+            runs_dir=tmp_path / "runs",
+            poll=POLL,
         )
         working = asyncio.create_task(Loop(store, attempts, lease_seconds=30).run(stop))
         try:
@@ -136,7 +142,11 @@ async def test_a_run_of_a_removed_cluster_is_not_started(
             row = await session.get_one(Cluster, cluster.id)
             row.removed_at = row.created_at
         attempts = AttemptsReconciler(
-            gateways, Packages(store, tmp_path / "home"), runs_dir=tmp_path / "runs", poll=POLL
+            gateways,
+            Packages(store, tmp_path / "home"),
+            addresses=NO_ADDRESS,
+            runs_dir=tmp_path / "runs",
+            poll=POLL,
         )
         await Loop(store, attempts, lease_seconds=30).turn()
         async with store.read() as session:
@@ -153,7 +163,11 @@ async def test_a_remote_job_s_log_is_stored_byte_for_byte_while_it_grows(
         await look(store, gateways, home)
         (name,) = await queue(store, cluster, 1)
         attempts: Any = AttemptsReconciler(
-            gateways, Packages(store, home), runs_dir=tmp_path / "runs", poll=poll
+            gateways,
+            Packages(store, home),
+            addresses=NO_ADDRESS,
+            runs_dir=tmp_path / "runs",
+            poll=poll,
         )
         now = 0.0
         logs: Any = LogsReconciler(gateways, home=home, runs_dir=tmp_path / "runs", poll=poll)
