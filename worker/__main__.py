@@ -37,6 +37,7 @@ from worker.reconcilers.job_code import Packages
 from worker.reconcilers.job_tracking import Addresses
 from worker.reconcilers.logs import LogsReconciler
 from worker.reconcilers.promotions import Place, PromotionsReconciler
+from worker.reconcilers.way_back import WayBack
 
 log = logging.getLogger("worker")
 
@@ -92,7 +93,7 @@ def loops(
     addresses = Addresses(settings.home, settings.public_url)
     reconcilers: list[Reconciler[Any, Any]] = [
         ClustersReconciler(gateways, home=settings.home, poll=poll),
-        ChecksReconciler(gateways, connector),
+        ChecksReconciler(gateways, connector, WayBack(addresses)),
         AttemptsReconciler(
             gateways,
             Packages(database, settings.home),

@@ -65,6 +65,7 @@ class KeyRing:
         self.file = file
         self._keys: dict[str, Fernet] = {}
         self._texts: tuple[str, ...] = ()
+        self._stamp = 0
 
     def seal(self, text: str) -> Sealed:
         """Encrypts with the newest key, as the file has it now. Raises `KeyMissing`."""
@@ -98,10 +99,14 @@ class KeyRing:
         HMAC-SHA256 of it in URL-safe base64; nothing leads from there to the key, or to what
         another purpose gives. Empty without a key file. Raises `KeyMissing` for a damaged one.
         """
-        if not self._texts and not self.file.exists():
+        try:
+            stamp = self.file.stat().st_mtime_ns
+        except OSError:
             return []
-        if not self._texts:
+        # Asked every second for each job, and a key is added every few months.
+        if stamp != self._stamp:
             self._read()
+            self._stamp = stamp
         return [_derived(key, purpose) for key in self._texts]
 
     def ids(self) -> list[str]:
