@@ -20,6 +20,7 @@ CHECKPOINT, PROMOTION, ADAPTER = ObjectKind.CHECKPOINT, ObjectKind.PROMOTION, Ob
 
 PUBLIC = """
 GET /api/v1/openapi.json
+GET /api/v1/probe
 GET /healthz
 GET /join
 GET /readyz
