@@ -31,7 +31,7 @@ class _Counts(MemoryStorage):
         self._due = 0.0
         super().__init__()
 
-    def _MemoryStorage__schedule_expiry(self) -> None:  # noqa: N802 - a private name of the library
+    def _MemoryStorage__schedule_expiry(self) -> None:
         if time.monotonic() >= self._due:
             self._due = time.monotonic() + self._SECONDS
             super()._MemoryStorage__schedule_expiry()  # type: ignore[misc]

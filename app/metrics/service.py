@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -53,6 +54,13 @@ MAX_KEYS = 20_000
 # What the column of a count can hold.
 _LARGEST_COUNT = 2**31
 X_AXES = ("step", "time", "relative")
+
+
+class HasId(Protocol):
+    """A run, or what stands for one."""
+
+    @property
+    def id(self) -> UUID: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +139,7 @@ async def find_evaluation(
 
 
 async def list_solve_counts(
-    session: AsyncSession, runs: Sequence[Run]
+    session: AsyncSession, runs: Sequence[HasId]
 ) -> dict[UUID, list[SolveCount]]:
     """The evaluations by run id, by step, in one query and without their items."""
     return await repository.list_solve_counts(session, [run.id for run in runs])
