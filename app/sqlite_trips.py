@@ -113,7 +113,8 @@ class _Cursor(AsyncAdapt_aiosqlite_cursor):
 
     async def _travel(self, execute: Any, operation: str, parameters: Any) -> None:
         driver: Any = self._connection
-        before = self._adapt_connection.take_beginning()
+        connection: Any = self._adapt_connection
+        before = connection.take_beginning()
         # `_conn` raises what SQLAlchemy knows as a lost connection, where it was closed.
         self._outcome = await driver._execute(execute, driver._conn, before, operation, parameters)
         self._rows = deque(self._outcome.rows)

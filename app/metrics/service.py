@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -54,6 +55,13 @@ MAX_KEYS = 20_000
 """Keys of a run that is fed by pushes; a log cannot say no, so it has no such limit."""
 
 
+class HasId(Protocol):
+    """A run, or what stands for one."""
+
+    @property
+    def id(self) -> UUID: ...
+
+
 @dataclass(frozen=True, slots=True)
 class PushPlace:
     """Where pushed points go: a run, and the number of the attempt that they are of."""
@@ -99,7 +107,7 @@ async def find_evaluation(
 
 
 async def list_solve_counts(
-    session: AsyncSession, runs: Sequence[Run]
+    session: AsyncSession, runs: Sequence[HasId]
 ) -> dict[UUID, list[SolveCount]]:
     """The evaluations by run id, by step, in one query and without their items."""
     return await repository.list_solve_counts(session, [run.id for run in runs])
