@@ -98,13 +98,14 @@ router = Router(tags=["mlflow"], route_class=TrackingRoute)
 async def get_experiment_by_name(caller: Writer, session: Writing, given: Arguments) -> Json:
     name = _text(given, "experiment_name")
     found = await service.find_experiment(session, caller, name)
-    return {"experiment": entities.experiment(found, name=name)}
+    is_own = caller.only_run is not None
+    return {"experiment": entities.experiment(found, name=name, is_own=is_own)}
 
 
 @router.get("/experiments/get")
 async def get_experiment(caller: Reader, session: Reading, given: Arguments) -> Json:
     found = await service.get_experiment(session, caller, _text(given, "experiment_id"))
-    return {"experiment": entities.experiment(found)}
+    return {"experiment": entities.experiment(found, is_own=caller.only_run is not None)}
 
 
 @router.get("/experiments/search")

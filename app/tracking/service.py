@@ -232,7 +232,11 @@ async def _note(session: AsyncSession, caller: Principal, run: Run) -> None:
 
 
 async def _set(session: AsyncSession, caller: Principal, run: Run, batch: Batch) -> None:
-    """Params are set once, as MLflow has it; tags again and again."""
+    """Params are set once, as MLflow has it, and tags again and again.
+
+    A job sets its params again after a resume, where its config may say something else: what the
+    newest attempt says counts, since a client that is refused would end the training.
+    """
     if not batch.params and not batch.tags:
         return
     if run.deleted_at is not None:
@@ -249,15 +253,17 @@ async def _set(session: AsyncSession, caller: Principal, run: Run, batch: Batch)
                 )
                 raise Invalid(message, [Problem(key[:60], "length", message)])
     known = (await repository.entries_of(session, [run.id]))[run.id]
+    is_job = caller.only_run is not None
     for key, value in batch.params.items():
-        if known[PARAM].get(key, value) != value:
+        if not is_job and known[PARAM].get(key, value) != value:
             message = f"param {key[:60]!r} is {known[PARAM][key][:60]!r}: it does not change"
             raise Invalid(message, [Problem(key[:60], "unchanging", message)])
     new = {key: value for key, value in batch.params.items() if key not in known[PARAM]}
     if len(known[PARAM]) + len(known[TAG]) + len(new) + len(batch.tags) > _MAX_ENTRIES:
         message = f"a run has at most {_MAX_ENTRIES:,} params and tags"
         raise Invalid(message, [Problem("params", "too_many", message)])
-    await repository.set_entries(session, run.id, PARAM, new)
+    changed = dict(batch.params) if is_job else new
+    await repository.set_entries(session, run.id, PARAM, changed)
     await repository.set_entries(session, run.id, TAG, batch.tags)
     if new and not entities.is_ours(run):
         # What is frozen of another run is here what its own code says, piece by piece.

@@ -98,6 +98,36 @@ async def test_the_token_of_an_attempt_ends_with_it(
     assert answer.json()["error_code"] == "UNAUTHENTICATED"
 
 
+async def test_a_resumed_job_may_set_its_params_again(
+    anyone: httpx.AsyncClient, database: Database
+) -> None:
+    """Its config may say something else by then; a client that is refused ends the training."""
+    run, headers = await a_job(database)
+    for value in ("1e-6", "3e-6"):
+        body = {"run_id": run.slug, "params": [{"key": "lr", "value": value}]}
+        answer = await call(anyone, "runs/log-batch", body, headers=headers)
+        assert answer.json() == {}
+    found = await call(anyone, "runs/get", params={"run_id": run.slug}, headers=headers)
+    assert found.json()["run"]["data"]["params"] == [{"key": "lr", "value": "3e-6"}]
+
+
+async def test_a_jobs_experiment_is_active_to_it_though_it_was_archived(
+    anyone: httpx.AsyncClient, database: Database
+) -> None:
+    run, headers = await a_job(database)
+    async with database.write() as session:
+        stored = await runs.get(session, run.slug)
+        stored.experiment.archived_at = utcnow()
+        name, slug = stored.experiment.name, stored.experiment.slug
+    for path, query in (
+        ("experiments/get-by-name", {"experiment_name": name}),
+        ("experiments/get", {"experiment_id": slug}),
+    ):
+        found = await call(anyone, path, params=query, headers=headers)
+        # MLflow's client refuses to log to any other.
+        assert found.json()["experiment"]["lifecycle_stage"] == "active"
+
+
 async def test_params_are_config_values_for_filters(
     api: httpx.AsyncClient, database: Database
 ) -> None:

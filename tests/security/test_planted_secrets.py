@@ -134,9 +134,9 @@ async def test_a_config_with_a_value_in_it_is_refused_without_repeating_it(
 QUERIES = {
     "/runs/{slug}/chart": "?key=loss",
     "/charts": "?run={slug}&key=loss",
-    "/charts/series": "?run={slug}&key=loss",
-    "/charts/series.csv": "?run={slug}&key=loss",
     "/shared/{secret}/points": "?key=loss",
+    "/series": "?run={slug}&key=loss",
+    "/series.csv": "?run={slug}&key=loss",
     "/api/v1/series": "?run={slug}&key=loss",
     "/api/v1/experiments/{experiment_id}/diff": "?from=1&to=1",
     "/api/2.0/mlflow/experiments/get": "?experiment_id={experiment}",
