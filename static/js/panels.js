@@ -298,10 +298,10 @@ export class Board {
   }
 
   #onClick(event) {
+    event.target.closest(".panel-menu .menu a, .panel-menu .menu button")?.closest("details").removeAttribute("open");
     const action = event.target.closest("[data-picture], [data-table]");
     if (!action) return;
     const panel = this.panels.get(action.closest("[data-panel-card]").querySelector("[data-panel]"));
-    action.closest("details[data-menu]")?.removeAttribute("open");
     if (!panel?.figure) return;
     if (action.dataset.picture) {
       savePicture(this.plotly, panel, action.dataset.picture).catch((error) => this.#say(panel, `The picture was not made: ${error.message}`));
