@@ -126,6 +126,8 @@ TABLE: dict[Right, str] = {
         GET /api/v1/runs/{run_id}/logs.txt
         GET /api/v1/runs/{run_id}/metrics
         GET /api/v1/series
+        GET /series
+        GET /series.csv
         GET /runs/{slug}
         GET /adapters
         GET /api/v1/adapters
@@ -171,6 +173,7 @@ TABLE: dict[Right, str] = {
         POST /api/v1/evaluations
         POST /api/v1/experiments
         POST /api/v1/runs/external
+        POST /api/v1/runs/import
         POST /api/v1/sweeps
         POST /api/v1/sweeps/preview
         POST /eval-sets

@@ -141,6 +141,8 @@ QUERIES = {
     "/runs/{slug}/chart": "?key=loss",
     "/runs/{slug}/points": "?key=loss",
     "/shared/{secret}/points": "?key=loss",
+    "/series": "?run={slug}&key=loss",
+    "/series.csv": "?run={slug}&key=loss",
     "/api/v1/series": "?run={slug}&key=loss",
     "/api/v1/experiments/{experiment_id}/diff": "?from=1&to=1",
     "/api/2.0/mlflow/experiments/get": "?experiment_id={experiment}",
