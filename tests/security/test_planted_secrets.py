@@ -63,7 +63,13 @@ async def test_no_page_and_no_answer_holds_a_secret(planted: Planted, app: FastA
             seen[path] = status
             assert finds(body) == [], url
     others = {path: status for path, status in seen.items() if status not in (200, 303)}
-    assert others == {"/join": 410, "/reset": 410, "/runs/{slug}/stop": 409}
+    # The probe wants the id of a check as its token.
+    assert others == {
+        "/api/v1/probe": 401,
+        "/join": 410,
+        "/reset": 410,
+        "/runs/{slug}/stop": 409,
+    }
     assert seen["/runs/{slug}/log.txt"] == seen["/api/v1/runs/{run_id}/logs.txt"] == 200
 
 
