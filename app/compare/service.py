@@ -17,12 +17,16 @@ from app.compare.measured import ComparedRun, Measured, measured
 from app.compare.repository import Chosen, Summary
 from app.db import Database
 from app.errors import Invalid, NotFound, Problem
+from app.metrics import service as metrics
 from app.metrics.charts import HERO_KEY
+from app.metrics.service import SeriesView
 from app.models import Run, TrainingEvaluation
 from app.recipes import service as recipes
 
 MAX_KEYS = 300
 """Metrics that a comparison knows of, besides the one it looks at."""
+CURVE_KEYS = 12
+CURVE_POINTS = 400
 MAX_ROWS = 400
 """Evaluations in a matrix of checkpoints."""
 
@@ -46,6 +50,22 @@ async def compare(database: Database, asked: Asked) -> Comparison:
         chosen = await repository.list_chosen(session, ids)
     # In a thread: a hundred configs and six thousand mazes take a while.
     return await asyncio.to_thread(_compared, asked, runs, summaries, chosen)
+
+
+async def read_curves(database: Database, found: Comparison) -> list[SeriesView]:
+    """Thinned series for a report: of the metric, the solve rate, and what most runs have.
+
+    As many keys as hold `MAX_POINTS` of `metrics.service` in all, at most `CURVE_KEYS`.
+    """
+    keys, count = list[str](), 0
+    for key in dict.fromkeys([HERO_KEY, found.metric, *found.keys]):
+        points = [each.summaries[key].count for each in found.runs if key in each.summaries]
+        if points and count + sum(points) <= metrics.MAX_POINTS and len(keys) < CURVE_KEYS:
+            keys.append(key)
+            count += sum(points)
+    async with database.read() as session:
+        loaded = await metrics.load_series(session, [each.run for each in found.runs], keys)
+    return await asyncio.to_thread(loaded.views, CURVE_POINTS)
 
 
 async def find_runs(session: AsyncSession, slugs: Sequence[str]) -> list[Run]:
