@@ -184,10 +184,11 @@ def _milliseconds(times: Floats) -> Steps | None:
     """None where a time is unknown or finer than a millisecond."""
     with np.errstate(all="ignore"):
         rounded = np.round(times * 1000)
-        is_exact = (
-            np.all(np.abs(rounded) < _EXACT) and (rounded / 1000).tobytes() == times.tobytes()
-        )
-    return rounded.astype(np.int64) if is_exact else None
+        if not np.all(np.abs(rounded) < _EXACT):
+            return None
+    whole = rounded.astype(np.int64)
+    # Bit for bit: a whole number has no -0.
+    return whole if (whole / 1000).tobytes() == times.tobytes() else None
 
 
 def _unpack_first(payload: bytes) -> Columns:

@@ -1,11 +1,11 @@
 """The tabs of a run: single charts and their points, log, config, timeline."""
 
+import asyncio
 from dataclasses import dataclass
-from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import Query, Request
-from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from fastapi import Request
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from app.clock import utcnow
 from app.code import service as code
@@ -13,6 +13,7 @@ from app.errors import NotFound
 from app.logs import service as logs
 from app.metrics import service as metrics
 from app.metrics.charts import chart_for
+from app.metrics.questions import AskedLook, Keys, MaxPoints, Since
 from app.models import Run
 from app.routing import Router
 from app.runs import job_package, log_lines, service, views
@@ -43,14 +44,17 @@ async def points(
     slug: str,
     store: Store,
     _viewer: RunReader,
-    key: Annotated[list[str], Query(max_length=100)],
-    since: Annotated[list[str], Query(max_length=100)] = [],  # noqa: B006 - FastAPI copies it
-) -> JSONResponse:
+    key: Keys,
+    look: AskedLook,
+    max_points: MaxPoints = POINTS,
+    since: Since = None,
+) -> Response:
     """Points of some charts as columns, for `charts.js`."""
     async with store.read() as session:
         run = await service.get(session, slug)
-        found = await metrics.read_series(session, [run], key, max_points=POINTS, since=since)
-    return JSONResponse({"series": [views.points(view) for view in found]})
+        loaded = await metrics.load_series(session, [run], key, look=look, since=since or ())
+    body = await asyncio.to_thread(metrics.series_json, loaded, max_points)
+    return Response(body, media_type="application/json")
 
 
 @router.get("/runs/{slug}/chart")

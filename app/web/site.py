@@ -17,6 +17,7 @@ from app.evaluations import routes as evaluations
 from app.experiments import form_routes as experiment_forms
 from app.experiments import routes as experiments
 from app.experiments import tab_routes as experiment_tabs
+from app.metrics import routes as metrics
 from app.outgoing import routes as outgoing
 from app.playground import rollout_routes
 from app.playground import routes as playground
@@ -52,6 +53,7 @@ ROUTERS = (
     action_routes.router,
     tab_routes.router,
     stream_routes.router,
+    metrics.router,
     checkpoints.router,
     adapters.router,
     projects.router,

@@ -1,0 +1,374 @@
+// A board: panels of one or many runs that share settings, legend, crosshair and zoom.
+//
+// Markup by `templates/macros/charts.html`. Panels are drawn when scrolled to, six at a time, and
+// given up far out of sight; what is known of their series stays.
+
+import { fillTable, savePicture } from "./chart_export.js";
+import { figureOf } from "./chart_figure.js";
+import { Crosshair } from "./chart_hover.js";
+import { Legend } from "./chart_legend.js";
+import { shortNumber } from "./chart_math.js";
+import { SeriesStore } from "./chart_series.js";
+import { addressWith, hueOf, keepSettings, readSettings } from "./chart_settings.js";
+import { CONFIG, loadPlotly, onTheme } from "./plotly.js";
+
+const AT_ONCE = 6;
+const LOOK_MS = 3000;
+const POINTS_A_PANEL = 30_000;
+const FEWEST_POINTS = 200;
+const MOST_POINTS = 1000;
+const NO_FIGURE = "No run here has logged a point of this metric.";
+
+/** Lets the page answer its reader between two pieces of work. */
+const pause = () => new Promise((resolve) => setTimeout(resolve));
+
+export class Board {
+  constructor(root) {
+    this.root = root;
+    this.config = JSON.parse(root.querySelector("[data-board-config]").textContent);
+    this.runs = this.config.runs;
+    this.settings = readSettings();
+    /** Panel by chart element, in the order of the page. */
+    this.panels = new Map();
+    this.dirty = new Set();
+    this.store = new SeriesStore({ url: this.config.series_url, runs: this.runs.map((run) => run.id), maxPoints: this.#maxPoints(), axis: this.settings.axis });
+    this.crosshair = new Crosshair(root, { panels: () => [...this.panels.values()].filter((panel) => panel.figure), settings: this.settings });
+    this.observer = new IntersectionObserver((entries) => this.#onSight(entries), { rootMargin: "600px 0px" });
+    this.resizer = new ResizeObserver((entries) => { for (const { target } of entries) if (target.data) this.plotly.Plots.resize(target); });
+  }
+
+  async start() {
+    this.plotly = await loadPlotly(this.config.plotly);
+    this.#bar();
+    const legend = this.root.querySelector("[data-legend]");
+    if (legend) this.legend = new Legend(legend, { runs: this.runs, settings: this.settings, changed: () => this.changed() });
+    this.root.addEventListener("click", (event) => this.#onClick(event));
+    onTheme(() => this.redraw());
+    this.collect();
+    this.#paintRuns();
+    if (this.config.live === "poll" && this.runs.some((run) => run.live)) this.#follow();
+    this.root.dataset.ready = "";
+    return this;
+  }
+
+  /** Takes up the panels that are on the page now; called again after some were swapped in. */
+  collect() {
+    for (const element of this.panels.keys()) if (!element.isConnected) this.#forget(element);
+    for (const element of this.root.querySelectorAll("[data-panel]")) {
+      if (this.panels.has(element)) continue;
+      const { key, unit = "", title = key } = element.dataset;
+      const panel = { element, key, unit, title, card: element.closest("[data-panel-card]") ?? element, isNear: false, figure: null, yZoom: null };
+      this.panels.set(element, panel);
+      this.crosshair.watch(panel);
+      this.#watchZoom(panel);
+      this.observer.observe(element);
+      this.resizer.observe(element);
+    }
+    const list = this.root.querySelector("[data-board-bar] datalist");
+    if (list && list.options.length !== this.keys.size) list.replaceChildren(...[...this.keys].map((key) => new Option(key, key)));
+    this.#relink();
+  }
+
+  get keys() { return new Set([...this.panels.values()].map((panel) => panel.key)); }
+
+  /** Settings changed: the address, the links and what is drawn follow. */
+  changed() {
+    keepSettings(this.settings);
+    this.#relink();
+    this.#paintRuns();
+    this.legend?.refresh();
+    this.#showBar();
+    this.root.dispatchEvent(new CustomEvent("skydeck-shown", { bubbles: true, detail: { hidden: [...this.settings.hidden] } }));
+    this.redraw();
+  }
+
+  redraw(keys) {
+    for (const panel of this.panels.values()) if (panel.isNear && (!keys || keys.has(panel.key))) this.dirty.add(panel);
+    return this.#drain();
+  }
+
+  /** Points that came by a stream; what does not follow what is known is asked for. */
+  async take(rows) {
+    const behind = rows.filter((row) => this.store.has(row.key) && !this.store.take(row)).map((row) => row.key);
+    await this.refresh(behind);
+    await this.redraw(new Set(rows.map((row) => row.key)));
+  }
+
+  /** Asks for what is new of `keys`, of those near the window unless others are named. */
+  async refresh(keys = this.#nearKeys()) {
+    const known = keys.filter((key) => this.store.has(key));
+    if (!known.length) return;
+    const news = await this.store.refresh(known);
+    if (!news.size) return;
+    if (this.settings.window) await this.store.zoom([...news], this.settings.window);
+    for (const key of news) this.#showLast(key);
+    await this.redraw(news);
+  }
+
+  #maxPoints() {
+    return Math.round(Math.min(MOST_POINTS, Math.max(FEWEST_POINTS, POINTS_A_PANEL / this.runs.length)));
+  }
+
+  #nearKeys() {
+    return [...this.panels.values()].filter((panel) => panel.isNear).map((panel) => panel.key);
+  }
+
+  #forget(element) {
+    this.observer.unobserve(element);
+    this.resizer.unobserve(element);
+    this.dirty.delete(this.panels.get(element));
+    if (element.data) this.plotly.purge(element);
+    this.panels.delete(element);
+  }
+
+  #onSight(entries) {
+    for (const { target, isIntersecting } of entries) {
+      const panel = this.panels.get(target);
+      if (!panel) continue;
+      panel.isNear = isIntersecting;
+      if (isIntersecting) { this.#addMenu(panel); this.dirty.add(panel); }
+      else {
+        this.dirty.delete(panel);
+        if (panel.figure) { this.plotly.purge(target); panel.figure = null; }
+      }
+    }
+    this.#drain();
+  }
+
+  // One at a time, whoever asks; each panel in a task of its own.
+  async #drain() {
+    if (this.draining) return this.draining;
+    this.draining = this.#work().finally(() => { this.draining = null; });
+    return this.draining;
+  }
+
+  async #work() {
+    while (this.dirty.size) {
+      const batch = [...this.dirty].slice(0, AT_ONCE);
+      for (const panel of batch) this.dirty.delete(panel);
+      const keys = [...new Set(batch.map((panel) => panel.key))];
+      try {
+        await this.#prepare(batch, keys);
+      } catch (error) {
+        for (const panel of batch) this.#say(panel, `${error.message} What is drawn stays; reload the page to try again.`);
+      }
+    }
+  }
+
+  async #prepare(batch, keys) {
+    if (this.runs.length > AT_ONCE) {
+      // Many runs: each panel is drawn as soon as its own points are there.
+      for (const panel of batch) { await this.#ready([panel.key]); await this.#draw(panel); }
+      return;
+    }
+    await this.#ready(keys);
+    for (const panel of batch) await this.#draw(panel);
+  }
+
+  async #ready(keys) {
+    await this.store.load(keys);
+    await this.store.zoom(keys, this.settings.window);
+  }
+
+  async #draw(panel) {
+    await pause();
+    await this.held;
+    if (!panel.isNear || !panel.element.isConnected) return;
+    const records = this.store.of(panel.key);
+    const shown = this.runs
+      .filter((run) => records.has(run.id) && !this.settings.hidden.has(run.id))
+      .map((run) => ({ run, record: records.get(run.id), hue: hueOf(run, this.settings) }));
+    this.#say(panel, records.size ? "" : NO_FIGURE);
+    const { settings, config: { total } } = this;
+    const figure = figureOf(shown, { settings, total, unit: panel.unit, height: panel.element.clientHeight, yZoom: panel.yZoom });
+    await this.plotly.react(panel.element, figure.data, figure.layout, CONFIG);
+    panel.figure = figure;
+    panel.element.dataset.drawn = "";
+    if (!panel.isListening) {
+      panel.isListening = true;
+      panel.element.on("plotly_relayout", (change) => this.#onZoom(panel, change));
+      panel.element.on("plotly_doubleclick", () => this.#resetZoom(panel));
+    }
+  }
+
+  #say(panel, words) {
+    let note = panel.card.querySelector("[data-panel-note]");
+    if (!note && words) {
+      note = document.createElement("p");
+      note.dataset.panelNote = "";
+      note.className = "panel-note muted";
+      panel.element.after(note);
+    }
+    if (note) { note.textContent = words; note.hidden = !words; }
+  }
+
+  // Nothing is drawn anew under a pointer that is drawing a rectangle.
+  #watchZoom({ element }) {
+    element.addEventListener("pointerdown", () => {
+      let release;
+      this.held = new Promise((resolve) => { release = resolve; });
+      const done = () => { setTimeout(release); };
+      addEventListener("pointerup", done, { once: true });
+      addEventListener("pointercancel", done, { once: true });
+    });
+  }
+
+  #onZoom(panel, change) {
+    const ends = ["xaxis.range[0]", "xaxis.range[1]"].map((name) => change[name]);
+    const heights = ["yaxis.range[0]", "yaxis.range[1]"].map((name) => change[name]);
+    if (heights[0] !== undefined) panel.yZoom = heights;
+    if (ends[0] === undefined) return;
+    const axis = panel.element._fullLayout.xaxis;
+    const [from, to] = ends.map((end) => panel.figure.scale.from(axis.type === "date" ? axis.d2l(end) : end));
+    this.#setWindow({ from: rounded(from, to - from), to: rounded(to, to - from) });
+  }
+
+  #resetZoom(panel) {
+    panel.yZoom = null;
+    this.#setWindow(null);
+    return false;
+  }
+
+  #setWindow(window) {
+    this.settings.window = window;
+    if (!window) for (const panel of this.panels.values()) panel.yZoom = null;
+    this.changed();
+  }
+
+  #bar() {
+    const bar = this.root.querySelector("[data-board-bar]");
+    if (!bar) return;
+    bar.hidden = false;
+    bar.addEventListener("submit", (event) => event.preventDefault());
+    bar.addEventListener("input", (event) => this.#onInput(bar, event.target));
+    bar.addEventListener("change", (event) => this.#onInput(bar, event.target));
+    bar.querySelector("[data-reset-zoom]")?.addEventListener("click", () => this.#setWindow(null));
+    this.#showBar();
+  }
+
+  #showBar() {
+    const bar = this.root.querySelector("[data-board-bar]");
+    if (!bar) return;
+    const { axis, smooth, isLog, window } = this.settings;
+    const isMetric = axis.startsWith("metric:");
+    const { axis: select, metric, smooth: slider, log } = bar.elements;
+    const isListed = [...select.options].some((option) => option.value === axis);
+    select.value = isListed ? axis : isMetric ? "metric:" : "step";
+    metric.hidden = select.value !== "metric:";
+    if (isMetric && !isListed && document.activeElement !== metric) metric.value = axis.slice("metric:".length);
+    slider.value = smooth;
+    bar.querySelector("[data-smooth-value]").textContent = smooth ? String(smooth) : "off";
+    log.checked = isLog;
+    const reset = bar.querySelector("[data-reset-zoom]");
+    if (reset) reset.hidden = !window && ![...this.panels.values()].some((panel) => panel.yZoom);
+  }
+
+  #onInput(bar, field) {
+    const { settings } = this;
+    if (field.name === "axis" || field.name === "metric") {
+      const { axis, metric } = bar.elements;
+      metric.hidden = axis.value !== "metric:";
+      if (axis.value === "metric:" && !metric.value.trim()) { metric.focus(); return; }
+      this.#setAxis(axis.value === "metric:" ? `metric:${metric.value.trim()}` : axis.value, field);
+      return;
+    }
+    if (field.name === "smooth") settings.smooth = Number(field.value);
+    if (field.name === "log") {
+      settings.isLog = field.checked;
+      for (const panel of this.panels.values()) panel.yZoom = null;
+    }
+    this.changed();
+  }
+
+  #setAxis(axis, field) {
+    // A key that is being typed is asked for when it is whole.
+    if (axis === this.settings.axis || (field.name === "metric" && !this.#isWhole(field))) return;
+    Object.assign(this.settings, { axis, window: null });
+    this.store.axis = axis;
+    this.store.clear();
+    this.changed();
+  }
+
+  #isWhole(field) {
+    return document.activeElement !== field || [...(field.list?.options ?? [])].some((option) => option.value === field.value);
+  }
+
+  #onClick(event) {
+    const action = event.target.closest("[data-picture], [data-table]");
+    if (!action) return;
+    const panel = this.panels.get(action.closest("[data-panel-card]").querySelector("[data-panel]"));
+    action.closest("details[data-menu]")?.removeAttribute("open");
+    if (!panel?.figure) return;
+    if (action.dataset.picture) {
+      savePicture(this.plotly, panel, action.dataset.picture).catch((error) => this.#say(panel, `The picture was not made: ${error.message}`));
+      return;
+    }
+    const dialog = this.root.querySelector("[data-table-dialog]");
+    fillTable(dialog, panel, this.settings);
+    dialog.showModal();
+  }
+
+  // What else on the page stands for a run has its colour, too.
+  #paintRuns() {
+    for (const run of this.runs) {
+      for (const mark of document.querySelectorAll(`[data-run-colour="${CSS.escape(run.id)}"]`)) {
+        mark.classList.forEach((name) => { if (/^c\d$/.test(name)) mark.classList.remove(name); });
+        mark.classList.add(`c${hueOf(run, this.settings)}`);
+      }
+    }
+  }
+
+  #relink(root = this.root) {
+    for (const link of root.querySelectorAll("a[data-with-settings]")) {
+      const settings = addressWith(this.settings, link.href);
+      if (link.getAttribute("href") !== settings) link.href = settings;
+    }
+  }
+
+  #addMenu({ element, key, title, card }) {
+    const template = this.root.querySelector("[data-panel-menu]");
+    const head = card.querySelector(".card-head");
+    if (!template || !head || head.querySelector(".panel-menu")) return;
+    const menu = template.content.cloneNode(true);
+    const words = `Table, pictures and CSV of ${title}`;
+    menu.querySelector("summary").title = words;
+    menu.querySelector("summary .sr").textContent = words;
+    const query = new URLSearchParams([...this.runs.map((run) => ["run", run.id]), ["key", key]]);
+    menu.querySelector("[data-csv]").href = `${this.config.csv_url}?${query}`;
+    const alone = element.dataset.url ?? head.querySelector("a[data-with-settings]")?.getAttribute("href");
+    if (alone) menu.querySelector("[data-alone]").href = alone;
+    else menu.querySelector("[data-alone]").closest("li").remove();
+    head.append(menu);
+    this.#relink(head);
+  }
+
+  #showLast(key) {
+    if (this.runs.length > 1) return;
+    const last = this.store.of(key).get(this.runs[0].id)?.y.at(-1);
+    if (last === null || last === undefined) return;
+    for (const label of this.root.querySelectorAll(`[data-last="${CSS.escape(key)}"]`)) label.textContent = shortNumber(last);
+  }
+
+  #follow() {
+    const look = async () => {
+      try {
+        if (!document.hidden) await this.refresh();
+      } catch (error) {
+        console.warn("The charts were not refreshed:", error);
+      }
+      setTimeout(look, LOOK_MS);
+    };
+    setTimeout(look, LOOK_MS);
+  }
+}
+
+/** As many digits as tell the window apart: an address is read by people. */
+function rounded(value, width) {
+  const digits = Math.max(0, Math.min(12, 3 - Math.floor(Math.log10(width || 1))));
+  return Number(value.toFixed(digits));
+}
+
+/** Starts all boards of the page but those that another script starts. */
+export function startBoards() {
+  return Promise.all([...document.querySelectorAll("[data-board]:not([data-own-script])")].map((root) => new Board(root).start()));
+}
