@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.compare.pictures import Parallel, Scatter
-from app.web.chart_board import ChartBoard
+from app.web.chart_board import ChartBoard, ChartPanel, PanelGroup
 from app.web.run_table import RateFigure
 
 
@@ -176,6 +176,9 @@ class ComparePage:
     picture: Picture | None
     matrix: Matrix | None
     board: ChartBoard
+    hero: ChartPanel | None
+    """The first panel, large and above the results; `groups` hold the others."""
+    groups: Sequence[PanelGroup]
     statistics_url: str
     mazes_url: str
     report_url: str

@@ -34,7 +34,7 @@ from app.compare.pictures import Axis, category_axis, number_axis, parallel
 from app.metrics.charts import HERO_KEY
 from app.metrics.statistics import wilson_interval
 from app.models import Run
-from app.web.chart_board import ChartRun, LiveBy, board
+from app.web.chart_board import ChartBoard, ChartRun, LiveBy, PanelGroup, board
 from app.web.filters import number, percent
 from app.web.run_table import colour_of, rate_figure
 from app.web.run_words import seconds_taken
@@ -62,6 +62,8 @@ def compare_page(asked: Asked, found: Comparison) -> ComparePage:
     beside = found.differing[:KEYS_BESIDE]
     shown = found.differing[: max(1, CELLS // len(found.runs))]
     left = len(found.differing) - len(shown)
+    runs = [ChartRun.of(each.run) for each in found.runs]
+    charts = board(runs, found.keys[:PANELS], live=LiveBy.POLL)
     return ComparePage(
         chips=chips,
         summary=_summary(found),
@@ -79,11 +81,9 @@ def compare_page(asked: Asked, found: Comparison) -> ComparePage:
         differences_note=f"{left} more keys differ; the API tells them all" if left else "",
         picture=_picture(found),
         matrix=matrix_of_runs(asked, found),
-        board=board(
-            [ChartRun.of(each.run) for each in found.runs],
-            found.keys[:PANELS],
-            live=LiveBy.POLL,
-        ),
+        board=charts,
+        hero=charts.groups[0].panels[0] if charts.groups else None,
+        groups=_after_the_hero(charts),
         statistics_url=asked.url("/compare/statistics"),
         mazes_url=asked.url("/compare/mazes"),
         report_url=asked.url("/compare/report.html"),
@@ -126,6 +126,14 @@ def group_words(by: str) -> str:
 
 def text_of(value: float | None) -> str:
     return "" if value is None else number(value)
+
+
+def _after_the_hero(charts: ChartBoard) -> list[PanelGroup]:
+    if not charts.groups:
+        return []
+    first, *others = charts.groups
+    rest = [PanelGroup(first.title, first.panels[1:])] if len(first.panels) > 1 else []
+    return [*rest, *others]
 
 
 def _without(runs: Sequence[str], slug: str) -> list[str]:
