@@ -94,8 +94,8 @@ class Comparison:
         better = self._significant(more=True)
         worse = self._significant(more=False)
         return (
-            f"Of {self.tests} runs held against A, {better} solve more mazes and {worse} fewer, "
-            "by McNemar's exact test with Holm's correction at 5 %"
+            f"Against A, {better} of {self.tests} runs did better and {worse} worse, by McNemar's "
+            "exact test with Holm's correction at 5 %"
         )
 
     def _significant(self, *, more: bool) -> int:

@@ -59,7 +59,7 @@ class ResultRow:
     last: Rated | None
     best: Rated | None
     pass_at: Sequence[str]
-    """`pass_at_1 43/64 · 67.2 % [55–77]`; more where mazes were played several times."""
+    """`43/64 · 67.2 % [55–77]`; with k and n where mazes were played several times."""
     against: str
     metric_last: str
     metric_best: str
@@ -169,6 +169,7 @@ class ComparePage:
     """Environment, mazes and turn limit of the evaluations."""
     metric: str
     shows_metric: bool
+    pass_title: str
     setting_keys: Sequence[str]
     results: Sequence[ResultRow]
     differences: Sequence[DifferenceRow]

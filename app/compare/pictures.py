@@ -13,7 +13,10 @@ from app.compare.groups import words_of
 
 _LOG_SPAN = 100.0
 _TICKS = 4
-_GAP, _TOP, _HEIGHT, _SIDE = 150, 34, 220, 64
+_FEW = 6
+# Pixels: a picture fills the page's width as far as its axes stay near enough to be followed.
+_WIDTH, _LEAST_GAP, _MOST_GAP = 900, 124, 260
+_TOP, _HEIGHT, _SIDE = 34, 220, 64
 _MOST_AXES = 8
 
 
@@ -86,7 +89,12 @@ def number_axis(title: str, numbers: Sequence[float | None], *, log: bool = True
     known = [number for number in numbers if number is not None]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     is_log = log and low > 0 and high / low >= _LOG_SPAN
-    ticks = _log_ticks(low, high) if is_log else _even_ticks(low, high)
+    different = sorted(set(known))
+    if len(different) <= _FEW:
+        # Of a grid: the values themselves.
+        ticks = different
+    else:
+        ticks = _log_ticks(low, high) if is_log else _even_ticks(low, high)
 
     def place(number: float) -> float:
         if low == high:
@@ -119,25 +127,26 @@ def parallel(axes: Sequence[Axis]) -> Parallel:
     """At most eight axes, the last one always: it is the metric."""
     drawn = [*axes[: _MOST_AXES - 1], axes[-1]] if len(axes) > _MOST_AXES else list(axes)
     bottom = _TOP + _HEIGHT
+    gap = max(_LEAST_GAP, min(_MOST_GAP, _WIDTH // (len(drawn) - 1)))
 
     def y(place: float) -> float:
         return round(bottom - place * _HEIGHT, 1)
 
     lines = tuple(
-        AxisLine(axis, _SIDE + n * _GAP, tuple((y(tick.place), tick.text) for tick in axis.ticks))
+        AxisLine(axis, _SIDE + n * gap, tuple((y(tick.place), tick.text) for tick in axis.ticks))
         for n, axis in enumerate(drawn)
     )
     count = len(axes[0].places)
     paths = tuple(
         _path([(line.x, line.axis.places[run]) for line in lines], y) for run in range(count)
     )
-    width = 2 * _SIDE + (len(lines) - 1) * _GAP
+    width = 2 * _SIDE + (len(lines) - 1) * gap
     return Parallel(width, bottom + 16, _TOP, bottom, lines, paths)
 
 
 def scatter(x: Axis, y: Axis) -> Scatter:
     """A dot a run that has both values."""
-    width, height, left, right, top, bottom = 640, 320, 72, 16, 12, 40
+    width, height, left, right, top, bottom = 640, 320, 72, 40, 12, 40
     inner_x, inner_y = width - left - right, height - top - bottom
 
     def across(place: float) -> float:
@@ -189,7 +198,7 @@ def _even_ticks(low: float, high: float) -> list[float]:
     step = next(step * factor for factor in (1, 2, 5, 10) if span / (step * factor) <= _TICKS)
     first = math.ceil(low / step)
     inner = [n * step for n in range(first, math.floor(high / step) + 1)]
-    room = span * 0.08
+    room = span * 0.1
     return [low, *(each for each in inner if low + room < each < high - room), high]
 
 

@@ -39,7 +39,7 @@ from app.web.filters import number, percent
 from app.web.run_table import colour_of, rate_figure
 from app.web.run_words import seconds_taken
 
-KEYS_BESIDE = 8
+KEYS_BESIDE = 6
 """Differing config keys that stand beside the results; a table of their own has all."""
 CELLS = 12_000
 """Cells in the table of differences: beyond, keys are left out and counted."""
@@ -73,6 +73,7 @@ def compare_page(asked: Asked, found: Comparison) -> ComparePage:
         terms=_terms(found),
         metric=found.metric,
         shows_metric=found.metric != HERO_KEY,
+        pass_title=_pass_title(found),
         setting_keys=[row.key for row in beside],
         results=[
             _result(found, place, each, chip, beside) for place, (each, chip) in enumerate(rows)
@@ -109,12 +110,12 @@ def chips_of(asked: Asked, runs: Sequence[Run]) -> list[Chip]:
 
 
 def pass_words(measured: Measured) -> list[str]:
-    """`pass_at_1 43/64 · 67.2 % [55–77]`; of mazes that were played often, unbiased, with n."""
+    """`43/64 · 67.2 % [55–77]`; where mazes were played several times, unbiased for some k."""
     if measured.most_samples <= 1:
         low, high = wilson_interval(measured.passed, measured.n)
         share = measured.passed / measured.n if measured.n else 0.0
         interval = f"[{low * 100:.0f}–{high * 100:.0f}]"
-        return [f"pass_at_1 {measured.passed}/{measured.n} · {percent(share)} {interval}"]
+        return [f"{measured.passed}/{measured.n} · {percent(share)} {interval}"]
     n = f"n = {len(measured.samples)} mazes, {measured.most_samples} or more episodes each"
     found = ((k, measured.pass_at(k)) for k in (1, measured.most_samples))
     return [f"pass_at_{k} {percent(value)} ({n})" for k, value in found if value is not None]
@@ -147,6 +148,13 @@ def _summary(found: Comparison) -> str:
     differing = len(found.differing)
     keys = "no config key differs" if not differing else f"{differing} config keys differ"
     return f"{len(found.runs)} runs {of}, {'1 config key differs' if differing == 1 else keys}"
+
+
+def _pass_title(found: Comparison) -> str:
+    most = max(
+        (each.most_samples for run in found.runs if (each := found.evaluation(run))), default=1
+    )
+    return "pass_at_1" if most <= 1 else "pass_at_k"
 
 
 def _terms(found: Comparison) -> str:
