@@ -1,16 +1,15 @@
 """Charts of chosen metrics of chosen runs: their page, their points."""
 
 import asyncio
-from typing import Annotated, Literal
 
-from fastapi import Query, Request
+from fastapi import Request
 from starlette.responses import HTMLResponse, Response
 
 from app.api.compress import compressed
 from app.metrics import service
 from app.metrics.charts import chart_for
 from app.metrics.contexts import ChartsPage
-from app.metrics.schemas import series_json
+from app.metrics.questions import AskedLook, Digits, Keys, MaxPoints, Runs, Since
 from app.routing import Router
 from app.runs import service as runs
 from app.web.chart_board import ChartRun, board
@@ -18,11 +17,6 @@ from app.web.deps import RunReader, Store
 from app.web.templating import page
 
 router = Router()
-MAX_RUNS = 100
-MAX_CHARTS = 100
-Key = Annotated[str, Query(min_length=1, max_length=500)]
-Runs = Annotated[list[str], Query(min_length=1, max_length=MAX_RUNS)]
-Keys = Annotated[list[Key], Query(min_length=1, max_length=MAX_CHARTS)]
 
 
 @router.get("/charts")
@@ -45,26 +39,26 @@ async def show_charts(
 
 
 @router.get("/charts/series")
-async def points(
+async def read_points(
     request: Request,
     store: Store,
     _viewer: RunReader,
     run: Runs,
     key: Keys,
-    x: Annotated[Literal["step", "time", "relative"], Query()] = "step",
-    max_points: Annotated[int, Query(ge=4, le=10_000)] = 1_000,
-    digits: Annotated[int | None, Query(ge=3, le=17)] = None,
-    since: Annotated[list[str] | None, Query(max_length=MAX_RUNS * MAX_CHARTS)] = None,
+    look: AskedLook,
+    max_points: MaxPoints = 1_000,
+    digits: Digits = None,
+    since: Since = None,
 ) -> Response:
-    """As `GET /api/v1/series`, for the pages' own scripts, which have no token."""
+    """As `GET /api/v1/series`, for the scripts of pages, which have no token."""
     async with store.read() as session:
         found = await runs.get_many(session, list(dict.fromkeys(run)))
         loaded = await service.load_series(
-            session, found, list(dict.fromkeys(key)), x=x, since=since or ()
+            session, found, key, look=look, since=since or (), max_stored=service.MAX_POINTS
         )
 
     def packed() -> Response:
-        body = series_json(loaded, max_points, digits)
+        body = service.series_json(loaded, max_points, digits=digits)
         return compressed(request, Response(body, media_type="application/json"))
 
     return await asyncio.to_thread(packed)

@@ -15,7 +15,6 @@ from app.web.run_table import colour_of
 
 SERIES_URL = "/charts/series"
 CSV_URL = "/charts/series.csv"
-EPOCH_KEY = "trainer/epoch"
 _UNITS = {"share": "", "seconds": "s"}
 
 
@@ -70,8 +69,6 @@ class ChartBoard:
 
     runs: Sequence[ChartRun]
     groups: Sequence[PanelGroup]
-    has_epoch: bool = False
-    """Whether the epoch is offered as x axis; any metric can be typed."""
     live: LiveBy = LiveBy.POLL
     total: int | None = None
     """The steps that the run will take, where that is known: all x axes end there."""
@@ -125,14 +122,12 @@ def board(
     """A board with a panel for each key, in the groups and order of `app.metrics.charts`."""
     ids, known = [run.id for run in runs], last or {}
     groups: dict[str, list[ChartPanel]] = {}
-    specs = charts_for(keys)
-    for spec in specs:
+    for spec in charts_for(keys):
         made = panel(ids, spec, last=known.get(spec.key))
         groups.setdefault(spec.group.label, []).append(made)
     return ChartBoard(
         runs=runs,
         groups=[PanelGroup(title, panels) for title, panels in groups.items()],
-        has_epoch=any(spec.key == EPOCH_KEY for spec in specs),
         live=live,
         total=total,
     )

@@ -6,6 +6,7 @@ import { baseLayout, colour, FRAME, plain } from "./plotly.js";
 /** A panel of this height has room for the title of its axis. */
 const TALL_PX = 240;
 const FAINT = 0.28;
+const OLDER = 0.6;
 const FEW_RUNS = 4;
 
 /** How x is put on the library's axis and back: hours for long stretches, local time for times. */
@@ -39,18 +40,22 @@ function traceOf(lines, line) {
 }
 
 // Values that are no numbers leave a gap; a cross at the last number before says so.
-function oddTrace(shown, scale) {
+function oddTrace(lines) {
   const [x, y] = [[], []];
-  for (const { record } of shown) {
-    for (const [step] of record.odd) {
-      const at = record.step.findLastIndex((each, i) => each <= step && record.y[i] !== null);
-      const place = record.step.findIndex((each) => each >= step);
-      if (place < 0) continue;
-      x.push(scale.to(record.x[place]));
-      y.push(at < 0 ? 0 : record.y[at]);
+  for (const { record, scale } of lines) {
+    for (const [at] of record.odd) {
+      const before = record.x.findLastIndex((each, i) => each <= at && record.y[i] !== null);
+      x.push(scale.to(at));
+      y.push(record.y[before < 0 ? record.y.findIndex((each) => each !== null) : before] ?? 0);
     }
   }
   return { x, y, mode: "markers", marker: { symbol: "x-thin", size: 8, line: { width: 2, color: colour("red") } }, hoverinfo: "skip" };
+}
+
+/** What a newer attempt hides, faint and dotted. */
+function olderTraces(lines) {
+  const older = lines.flatMap(({ record, hue, scale }) => record.older.map((each) => ({ hue, x: each.x.map(scale.to), y: each.y })));
+  return byHue(older).map(([hue, group]) => traceOf(group, { color: colour(`run-${hue}`, OLDER), width: 1.5, dash: "dot" }));
 }
 
 function byHue(lines) {
@@ -62,17 +67,17 @@ function byHue(lines) {
 /** Adds to each of `shown` the columns as drawn: scaled x, y, and the smoothed y. */
 function prepare(shown, { scale, smooth }) {
   return shown.map(({ record, hue, run }) => ({
-    run, hue, record, x: record.x.map(scale.to), y: record.y,
+    run, hue, record, scale, x: record.x.map(scale.to), y: record.y,
     smooth: smooth ? smoothed(record, smooth, spacing(record)) : null,
   }));
 }
 
-function traces(lines, shown, scale) {
+function traces(lines) {
   const isSmooth = lines.some((line) => line.smooth);
   const raw = byHue(lines).map(([hue, group]) => traceOf(group, { color: colour(`run-${hue}`, isSmooth ? FAINT : 1), width: isSmooth ? 1 : 1.5 }));
   const over = isSmooth ? byHue(lines).map(([hue, group]) => traceOf(group.map((line) => ({ ...line, y: line.smooth })), { color: colour(`run-${hue}`), width: 2 })) : [];
-  const odd = oddTrace(shown, scale);
-  return [...raw, ...over, ...(odd.x.length ? [odd] : [])];
+  const odd = oddTrace(lines);
+  return [...raw, ...over, ...olderTraces(lines), ...(odd.x.length ? [odd] : [])];
 }
 
 function resumeMarks(shown, scale, layout) {
@@ -117,10 +122,12 @@ export function figureOf(shown, { settings, unit, total, height, yZoom }) {
   const range = yZoom ?? padded(extent(lines, { from, to, isLog }), isLog);
   Object.assign(layout.yaxis, { type: isLog ? "log" : "linear", range, autorange: false, tickformat: unit === "share" ? ".0%" : ".4~g" });
   if (isLog) layout.yaxis.tickformat = ".3~g";
+  // One, two and five of each decade, where there is more than one of them and few decades.
+  if (isLog && range[1] - range[0] > 0.4 && range[1] - range[0] < 2) layout.yaxis.dtick = "D2";
   if (height > TALL_PX || axis !== "step") {
     layout.xaxis.title = { text: plain(scale.title), standoff: 4, font: { size: 12 } };
     layout.margin = { ...FRAME, b: 40 };
   }
   resumeMarks(shown, scale, layout);
-  return { data: traces(lines, shown, scale), layout, scale, lines };
+  return { data: traces(lines), layout, scale, lines };
 }

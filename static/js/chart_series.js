@@ -1,27 +1,16 @@
 // What is known of the series of a board: columns asked for in batches, then by cursor only what is
 // new. A zoomed window is asked for again, finer, and laid over the whole.
 
-const CURSORS_AT_ONCE = 150;
 const FEW_RUNS = 8;
 const KEYS_AT_ONCE = 6;
 
-function columnsOf(row, axis) {
-  // The server's own column where it sends one, else its times.
-  if (axis === "step") return row.x ?? row.step;
-  if (row.x) return row.x;
-  return axis === "time" ? row.time.map((at) => Date.parse(at) / 1000) : row.time;
-}
-
-function recordOf(row, axis) {
+function recordOf(row) {
   return {
-    step: [...row.step], x: [...columnsOf(row, axis)], y: [...row.value], odd: [...(row.odd ?? oddOf(row))],
-    attempt: row.attempt, cursor: row.cursor, isSampled: Boolean(row.sampled), resumes: row.resumes ?? [],
+    step: [...row.step], x: [...(row.x ?? row.step)], y: [...row.value], odd: [...row.odd],
+    resumes: row.resumes ?? [], attempt: row.attempt, cursor: row.cursor, isSampled: Boolean(row.sampled),
+    /** Points that a newer attempt hides, where they are asked for. */
+    older: [],
   };
-}
-
-/** Steps whose value is no number; a reader of columns alone does not know which kind. */
-function oddOf({ step, value }) {
-  return value.flatMap((each, i) => (each === null ? [[step[i], "not a finite number"]] : []));
 }
 
 function append(record, added, limit = Infinity) {
@@ -32,29 +21,42 @@ function append(record, added, limit = Infinity) {
     record.x.push(added.x[i]);
     record.y.push(added.y[i]);
   }
-  record.odd.push(...added.odd.filter(([step]) => step > last));
+  record.odd.push(...added.odd);
 }
 
 /** The finer points of a window between what lies before and after it. */
 function joined(whole, part, { from, to }) {
   const before = whole.x.findIndex((x) => x >= from);
   const after = whole.x.findIndex((x) => x > to);
+  const outside = (odd) => odd.filter(([x]) => x < from || x > to);
   const cut = (name) => [
     ...whole[name].slice(0, before < 0 ? undefined : before),
     ...part[name].filter((_, i) => part.x[i] >= from && part.x[i] <= to),
     ...(after < 0 ? [] : whole[name].slice(after)),
   ];
-  return { ...whole, step: cut("step"), x: cut("x"), y: cut("y") };
+  return { ...whole, step: cut("step"), x: cut("x"), y: cut("y"), odd: [...outside(whole.odd), ...part.odd], older: part.older };
+}
+
+/** Puts a row among the records of its key; what a newer attempt hides follows its series. */
+function keep(records, row) {
+  const record = recordOf(row);
+  if (row.is_hidden) records.get(row.run)?.older.push(record);
+  else records.set(row.run, record);
 }
 
 export class SeriesStore {
-  /** `runs` are ids; `maxPoints` a series. `axis` is step, time, relative or metric:KEY. */
-  constructor({ url, runs, maxPoints, axis = "step" }) {
-    Object.assign(this, { url, runs, maxPoints, axis });
-    this.clear();
+  /** `runs` are ids; `maxPoints` a series; for `axis` and `hasOlder` see `ask`. */
+  constructor({ url, runs, maxPoints, axis, hasOlder }) {
+    Object.assign(this, { url, runs, maxPoints });
+    this.ask({ axis, hasOlder });
   }
 
-  clear() {
+  /** From now on: `axis` step, time, relative or metric:KEY, with the points of older attempts or
+   * without. All that is known is forgotten. */
+  ask({ axis, hasOlder }) {
+    Object.assign(this, { axis, hasOlder });
+    /** Answers to what was asked before come too late. */
+    this.age = (this.age ?? 0) + 1;
     /** Key → run → record. */
     this.known = new Map();
     this.questions = [];
@@ -94,7 +96,7 @@ export class SeriesStore {
     if (!record || this.axis !== "step") return false;
     if (record.cursor === row.cursor) return true;
     if (!row.is_new || row.after !== record.cursor) return false;
-    this.#add(row.key, row.run ?? this.runs[0], recordOf(row, "step"));
+    this.#add(row.key, row.run ?? this.runs[0], recordOf(row));
     return true;
   }
 
@@ -108,7 +110,7 @@ export class SeriesStore {
       const { series } = await this.#fetch(some, { from: window.from, to: window.to });
       if (this.window !== window) return;
       for (const key of some) this.parts.set(key, new Map());
-      for (const row of series) this.parts.get(row.key).set(row.run, recordOf(row, this.axis));
+      for (const row of series) keep(this.parts.get(row.key), row);
     }
   }
 
@@ -118,30 +120,34 @@ export class SeriesStore {
   }
 
   async #ask(keys) {
-    const axis = this.axis;
-    const answer = await this.#fetch(keys);
-    if (this.axis !== axis) return;
+    const { age } = this;
+    let answer;
+    try {
+      answer = await this.#fetch(keys);
+    } catch (error) {
+      // Long series are too many points together, and may be few enough alone.
+      if (keys.length === 1 || error.status !== 422) throw error;
+      for (const key of keys) await this.#ask([key]);
+      return;
+    }
+    if (this.age !== age) return;
     for (const key of keys) this.known.set(key, new Map());
-    for (const row of answer.series) this.known.get(row.key).set(row.run, recordOf(row, axis));
-    this.questions.push({ keys, cursor: answer.cursor ?? null });
+    for (const row of answer.series) keep(this.known.get(row.key), row);
+    this.questions.push({ keys, cursor: answer.cursor });
   }
 
   async #askAgain(question) {
-    const { axis } = this;
-    const records = question.keys.flatMap((key) => [...this.known.get(key).values()]);
-    const cursors = question.cursor ? [question.cursor] : records.map((each) => each.cursor);
-    // A request line has its limit; the server leaves out what has no news.
-    if (cursors.length > CURSORS_AT_ONCE && question.keys.length > 1) {
-      this.questions.splice(this.questions.indexOf(question), 1, ...question.keys.map((key) => ({ keys: [key], cursor: null })));
-      return [];
-    }
-    const answer = await this.#fetch(question.keys, {}, cursors);
-    if (this.axis !== axis) return [];
+    const { age } = this;
+    const answer = await this.#fetch(question.keys, {}, question.cursor ? [question.cursor] : []);
+    if (this.age !== age) return [];
     question.cursor = answer.cursor ?? question.cursor;
     for (const row of answer.series) {
-      const record = recordOf(row, axis);
-      if (row.is_new && this.known.get(row.key).has(row.run)) this.#add(row.key, row.run, record);
-      else this.#replace(row.key, row.run, record);
+      if (row.is_new && this.known.get(row.key).has(row.run)) this.#add(row.key, row.run, recordOf(row));
+      else {
+        keep(this.known.get(row.key), row);
+        // Its past changed: the window is asked for again.
+        this.parts.delete(row.key);
+      }
     }
     return answer.series.map((row) => row.key);
   }
@@ -154,28 +160,20 @@ export class SeriesStore {
     if (part) append(part, added, this.window.to);
   }
 
-  #replace(key, run, record) {
-    this.known.get(key).set(run, record);
-    // Its past changed: the window is asked for again.
-    this.parts.delete(key);
-  }
-
   async #fetch(keys, more = {}, since = []) {
     const query = new URLSearchParams([
       ...this.runs.map((run) => ["run", run]), ...keys.map((key) => ["key", key]),
       ["x", this.axis], ["max_points", this.maxPoints], ["digits", 6],
+      ...(this.hasOlder ? [["attempts", "all"]] : []),
       ...Object.entries(more), ...since.map((cursor) => ["since", cursor]),
     ]);
     const answer = await fetch(`${this.url}?${query}`, { headers: { accept: "application/json" } });
-    if (!answer.ok) throw new Error((await reason(answer)) || `The points were not sent (${answer.status}).`);
+    if (!answer.ok) throw await refused(answer);
     return answer.json();
   }
 }
 
-async function reason(answer) {
-  try {
-    return (await answer.json()).detail;
-  } catch {
-    return "";
-  }
+async function refused(answer) {
+  const said = await answer.json().catch(() => ({}));
+  return Object.assign(new Error(said.detail || `The points were not sent (${answer.status}).`), { status: answer.status });
 }

@@ -3,7 +3,7 @@
 
 const COLOURS_KEY = "skydeck-colours";
 const COLOURS = 10;
-const NAMES = ["x", "smooth", "log", "from", "to", "hide", "colour"];
+const NAMES = ["x", "smooth", "log", "attempts", "from", "to", "hide", "colour"];
 
 function numberOf(text) {
   const value = text === null || text === "" ? NaN : Number(text);
@@ -17,6 +17,7 @@ export function readSettings(search = location.search) {
     axis: /^(step|relative|time|metric:.+)$/.test(query.get("x") ?? "") ? query.get("x") : "step",
     smooth: Math.min(0.999, Math.max(0, numberOf(query.get("smooth")) ?? 0)),
     isLog: query.get("log") === "1",
+    hasOlder: query.get("attempts") === "all",
     window: from !== null && to !== null && from < to ? { from, to } : null,
     hidden: new Set(query.getAll("hide")),
     colours: new Map(query.getAll("colour").map((each) => each.split(/:(?=\d$)/)).filter(([, hue]) => hue).map(([run, hue]) => [run, Number(hue)])),
@@ -27,10 +28,11 @@ export function readSettings(search = location.search) {
 export function addressWith(settings, address = location.href) {
   const url = new URL(address, location.href);
   for (const name of NAMES) url.searchParams.delete(name);
-  const { axis, smooth, isLog, window, hidden, colours } = settings;
+  const { axis, smooth, isLog, hasOlder, window, hidden, colours } = settings;
   if (axis !== "step") url.searchParams.set("x", axis);
   if (smooth) url.searchParams.set("smooth", smooth);
   if (isLog) url.searchParams.set("log", "1");
+  if (hasOlder) url.searchParams.set("attempts", "all");
   if (window) { url.searchParams.set("from", window.from); url.searchParams.set("to", window.to); }
   for (const run of hidden) url.searchParams.append("hide", run);
   for (const [run, hue] of colours) url.searchParams.append("colour", `${run}:${hue}`);

@@ -14,10 +14,11 @@ import { CONFIG, loadPlotly, onTheme } from "./plotly.js";
 
 const AT_ONCE = 6;
 const LOOK_MS = 3000;
-const POINTS_A_PANEL = 30_000;
+const POINTS_A_PANEL = 15_000;
 const FEWEST_POINTS = 200;
 const MOST_POINTS = 1000;
-const NO_FIGURE = "No run here has logged a point of this metric.";
+const NO_POINTS = "No run here has logged a point of this metric.";
+const NO_PLACES = "No point of this metric has a place on this x axis.";
 
 /** Lets the page answer its reader between two pieces of work. */
 const pause = () => new Promise((resolve) => setTimeout(resolve));
@@ -31,23 +32,24 @@ export class Board {
     /** Panel by chart element, in the order of the page. */
     this.panels = new Map();
     this.dirty = new Set();
-    this.store = new SeriesStore({ url: this.config.series_url, runs: this.runs.map((run) => run.id), maxPoints: this.#maxPoints(), axis: this.settings.axis });
+    this.store = new SeriesStore({ url: this.config.series_url, runs: this.runs.map((run) => run.id), maxPoints: this.#maxPoints(), ...this.settings });
     this.crosshair = new Crosshair(root, { panels: () => [...this.panels.values()].filter((panel) => panel.figure), settings: this.settings });
     this.observer = new IntersectionObserver((entries) => this.#onSight(entries), { rootMargin: "600px 0px" });
     this.resizer = new ResizeObserver((entries) => { for (const { target } of entries) if (target.data) this.plotly.Plots.resize(target); });
   }
 
   async start() {
-    this.plotly = await loadPlotly(this.config.plotly);
     this.#bar();
     const legend = this.root.querySelector("[data-legend]");
     if (legend) this.legend = new Legend(legend, { runs: this.runs, settings: this.settings, changed: () => this.changed() });
     this.root.addEventListener("click", (event) => this.#onClick(event));
+    this.#paintRuns();
+    this.#relink();
+    this.root.dataset.ready = "";
+    this.plotly = await loadPlotly(this.config.plotly);
     onTheme(() => this.redraw());
     this.collect();
-    this.#paintRuns();
     if (this.config.live === "poll" && this.runs.some((run) => run.live)) this.#follow();
-    this.root.dataset.ready = "";
     return this;
   }
 
@@ -157,8 +159,15 @@ export class Board {
 
   async #prepare(batch, keys) {
     if (this.runs.length > AT_ONCE) {
-      // Many runs: each panel is drawn as soon as its own points are there.
-      for (const panel of batch) { await this.#ready([panel.key]); await this.#draw(panel); }
+      // Many runs: each panel is drawn as soon as its own points are there, and meanwhile the
+      // next ones are asked for.
+      let next = this.#ready([batch[0].key]);
+      for (const [place, panel] of batch.entries()) {
+        await next;
+        next = place + 1 < batch.length ? this.#ready([batch[place + 1].key]) : null;
+        next?.catch(() => {});
+        await this.#draw(panel);
+      }
       return;
     }
     await this.#ready(keys);
@@ -178,7 +187,8 @@ export class Board {
     const shown = this.runs
       .filter((run) => records.has(run.id) && !this.settings.hidden.has(run.id))
       .map((run) => ({ run, record: records.get(run.id), hue: hueOf(run, this.settings) }));
-    this.#say(panel, records.size ? "" : NO_FIGURE);
+    const hasPlaces = [...records.values()].some(({ x }) => x.length);
+    this.#say(panel, hasPlaces ? "" : this.settings.axis === "step" ? NO_POINTS : NO_PLACES);
     const { settings, config: { total } } = this;
     const figure = figureOf(shown, { settings, total, unit: panel.unit, height: panel.element.clientHeight, yZoom: panel.yZoom });
     await this.plotly.react(panel.element, figure.data, figure.layout, CONFIG);
@@ -249,9 +259,9 @@ export class Board {
   #showBar() {
     const bar = this.root.querySelector("[data-board-bar]");
     if (!bar) return;
-    const { axis, smooth, isLog, window } = this.settings;
+    const { axis, smooth, isLog, hasOlder, window } = this.settings;
     const isMetric = axis.startsWith("metric:");
-    const { axis: select, metric, smooth: slider, log } = bar.elements;
+    const { axis: select, metric, smooth: slider, log, older } = bar.elements;
     const isListed = [...select.options].some((option) => option.value === axis);
     select.value = isListed ? axis : isMetric ? "metric:" : "step";
     metric.hidden = select.value !== "metric:";
@@ -259,6 +269,7 @@ export class Board {
     slider.value = smooth;
     bar.querySelector("[data-smooth-value]").textContent = smooth ? String(smooth) : "off";
     log.checked = isLog;
+    older.checked = hasOlder;
     const reset = bar.querySelector("[data-reset-zoom]");
     if (reset) reset.hidden = !window && ![...this.panels.values()].some((panel) => panel.yZoom);
   }
@@ -272,6 +283,10 @@ export class Board {
       this.#setAxis(axis.value === "metric:" ? `metric:${metric.value.trim()}` : axis.value, field);
       return;
     }
+    if (field.name === "older") {
+      settings.hasOlder = field.checked;
+      this.store.ask(settings);
+    }
     if (field.name === "smooth") settings.smooth = Number(field.value);
     if (field.name === "log") {
       settings.isLog = field.checked;
@@ -284,8 +299,7 @@ export class Board {
     // A key that is being typed is asked for when it is whole.
     if (axis === this.settings.axis || (field.name === "metric" && !this.#isWhole(field))) return;
     Object.assign(this.settings, { axis, window: null });
-    this.store.axis = axis;
-    this.store.clear();
+    this.store.ask(this.settings);
     this.changed();
   }
 
