@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import plotly.graph_objects as go
+from markupsafe import Markup
 
 from app.clock import utcnow
 from app.compare.asked import Asked
@@ -62,6 +63,7 @@ class ReportPage:
 
     made_at: str
     policy: str
+    styles: Markup
     library: str
     boot: str
     page: ComparePage
@@ -75,6 +77,7 @@ def report(asked: Asked, found: Comparison, curves: Sequence[SeriesView]) -> str
     context = ReportPage(
         made_at=exact_time(utcnow()),
         policy=_policy(library, _BOOT),
+        styles=_styles(),
         library=library,
         boot=_BOOT,
         page=compare_page(asked, found),
@@ -123,6 +126,14 @@ def _figure(found: Comparison, key: str, curves: Sequence[SeriesView]) -> str:
 @cache
 def _library() -> str:
     return (ROOT / "static/vendor/plotly-cartesian.min.js").read_text()
+
+
+@cache
+def _styles() -> Markup:
+    """The pages' own rules, in light colours; they hold no text of anybody."""
+    sheets = ("tokens", "base", "components", "compare", "report")
+    text = "\n".join((ROOT / f"static/css/{sheet}.css").read_text() for sheet in sheets)
+    return Markup(text)  # noqa: S704 - our own files
 
 
 def _policy(*scripts: str) -> str:
