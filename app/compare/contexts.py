@@ -79,6 +79,8 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class DifferenceRow:
+    """A config key with its value in each run."""
+
     key: str
     cells: Sequence[Cell]
 
@@ -233,6 +235,8 @@ class StatisticsPage:
     metric: str
     at: str
     grouped_by: str
+    shows_rates: bool
+    """Whether groups have solve rates besides the metric, which else is that."""
     groups: Sequence[GroupLine]
     returns: Sequence[ReturnLine]
     ranks: Sequence[RankLine]

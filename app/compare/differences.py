@@ -77,6 +77,17 @@ def comparable(value: Any) -> tuple[Any, ...]:
     return ("text", value) if isinstance(value, str) else ("null",)
 
 
+def words_of(value: Any) -> str:
+    """A config value in a line."""
+    if value is NOT_SET:
+        return "not set"
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, str | int | float) else repr(value)
+
+
 def _number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.compare.asked import BY_EXPERIMENT, BY_SEED, BY_TAG, CONFIG, NO_GROUPS
-from app.compare.differences import NOT_SET, Difference, comparable
+from app.compare.differences import Difference, comparable, words_of
 from app.compare.measured import ComparedRun
 
 _LONGEST = 60
@@ -44,17 +44,6 @@ def group_runs(
     groups = _gathered(_labels([row for row in differing if not row.is_seed], len(runs)))
     has_several = any(row.is_seed for row in differing) and len(groups) < len(runs)
     return (BY_SEED, groups) if by == BY_SEED or has_several else (NO_GROUPS, [])
-
-
-def words_of(value: Any) -> str:
-    """A config value in a line."""
-    if value is NOT_SET:
-        return "not set"
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value) if isinstance(value, str | int | float) else repr(value)
 
 
 def _labels(rows: Sequence[Difference], count: int) -> list[list[_Label]]:

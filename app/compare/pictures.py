@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.compare.differences import NOT_SET, comparable
-from app.compare.groups import words_of
+from app.compare.differences import NOT_SET, comparable, words_of
 
 _LOG_SPAN = 100.0
 _TICKS = 4

@@ -45,6 +45,7 @@ def statistics_page(asked: Asked, found: Comparison) -> StatisticsPage:
         metric=found.metric,
         at=found.at,
         grouped_by=group_words(found.grouped_by),
+        shows_rates=found.metric != HERO_KEY,
         groups=[_group(found, group, values) for group in found.groups],
         returns=_returns(found, chips),
         ranks=_ranks(asked, ranked, shown),
@@ -110,8 +111,11 @@ def _spread(values: Sequence[float], *, is_share: bool) -> str:
 def _interval(interval: tuple[float, float] | None, *, is_share: bool = False) -> str:
     if interval is None:
         return ""
-    write = percent if is_share else text_of
-    return f"[{write(interval[0])}, {write(interval[1])}]"
+    if not is_share:
+        return f"[{text_of(interval[0])}, {text_of(interval[1])}]"
+    # Student knows nothing of shares: of few runs the interval would go beyond all of them.
+    low, high = max(0.0, interval[0]), min(1.0, interval[1])
+    return f"[{percent(low)}, {percent(high)}]"
 
 
 def _returns(found: Comparison, chips: Sequence[Chip]) -> list[ReturnLine]:

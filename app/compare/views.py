@@ -26,8 +26,7 @@ from app.compare.contexts import (
     ResultRow,
     ViewForm,
 )
-from app.compare.differences import Difference, comparable
-from app.compare.groups import words_of
+from app.compare.differences import Difference, comparable, words_of
 from app.compare.matrix import matrix_of_runs
 from app.compare.measured import ComparedRun, Measured
 from app.compare.pictures import Axis, category_axis, number_axis, parallel

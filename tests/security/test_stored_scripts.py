@@ -44,6 +44,7 @@ PLAIN = {"text/plain", "text/csv", "application/zip", "application/json"}
 ROLLOUT = "/runs/{slug}/attempts/{attempt}/evaluations/{step}/{number}"
 DOWNLOADS = {
     "/runs.csv",
+    "/compare/report.html",
     "/runs/{slug}/log.txt",
     "/evaluations/{slug}/episodes.csv",
     "/runs/{slug}/package.zip",
@@ -152,7 +153,15 @@ def pages(settings: Settings, names: dict[str, list[str]]) -> list[str]:
         is_page = "GET" in (route.methods or ()) and not path.startswith(("/api/", "/static"))
         if is_page and path not in STREAMS | DOWNLOADS:
             found += filled(path, names)
-    return [*found, f"/runs?q={PAYLOADS[1]}", f"/sign-in?next={PAYLOADS[5]}", f"/x{PAYLOADS[1]}"]
+    compared = "&".join(f"run={slug}" for slug in names["/runs/{slug}"])
+    found += [f"/compare?{compared}&group=tag", f"/compare/statistics?{compared}&group=tag"]
+    return [
+        *found,
+        f"/compare/runs?{compared}",
+        f"/runs?q={PAYLOADS[1]}",
+        f"/sign-in?next={PAYLOADS[5]}",
+        f"/x{PAYLOADS[1]}",
+    ]
 
 
 def filled(path: str, names: dict[str, list[str]]) -> list[str]:
