@@ -20,6 +20,7 @@ from app.metrics.ingest import MetricPoint, ingest, ingest_columns
 from app.metrics.pruning import prune
 from app.metrics.reading import LoadedSeries, Look, SeriesView, load_series, read_series
 from app.metrics.repository import EvaluationCount, SolveCount
+from app.metrics.series_csv import csv_of
 from app.metrics.series_json import series_json
 from app.models import MetricSeries, Run, TrainingEvaluation
 from app.secrets import service as secrets
@@ -34,6 +35,7 @@ __all__ = [
     "SeriesView",
     "SolveCount",
     "Window",
+    "csv_of",
     "ingest",
     "list_series",
     "load_series",

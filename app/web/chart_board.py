@@ -93,8 +93,12 @@ def alone_url(runs: Sequence[str], keys: Sequence[str]) -> str:
     """The page that shows these charts of these runs and nothing else."""
     if len(runs) == len(keys) == 1:
         return f"/runs/{runs[0]}/chart?{urlencode({'key': keys[0]})}"
-    query = [*(("run", run) for run in runs), *(("key", key) for key in keys)]
-    return f"/charts?{urlencode(query)}"
+    return f"/charts?{_query(runs, keys)}"
+
+
+def csv_url(runs: Sequence[str], keys: Sequence[str]) -> str:
+    """All points of these metrics of these runs as a file."""
+    return f"{CSV_URL}?{_query(runs, keys)}"
 
 
 def panel(
@@ -131,3 +135,7 @@ def board(
         live=live,
         total=total,
     )
+
+
+def _query(runs: Sequence[str], keys: Sequence[str]) -> str:
+    return urlencode([*(("run", run) for run in runs), *(("key", key) for key in keys)])

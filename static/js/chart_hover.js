@@ -55,6 +55,21 @@ export class Crosshair {
     for (const { line, mark } of this.panels()) { if (line) line.hidden = true; if (mark) mark.hidden = true; }
   }
 
+  /** Draws the line at a place of the x axis, on all panels. */
+  cross(at) {
+    for (const panel of this.panels()) {
+      const axes = axesOf(panel.element);
+      if (!axes || !panel.figure) continue;
+      panel.line ??= part("crosshair", panel.element);
+      if (!panel.line.isConnected) panel.element.append(panel.line);
+      const x = axes.x.l2p(panel.figure.scale.to(at));
+      panel.line.hidden = !(x >= 0 && x <= axes.x._length);
+      panel.line.style.transform = `translateX(${axes.x._offset + x}px)`;
+      panel.line.style.top = `${axes.y._offset}px`;
+      panel.line.style.height = `${axes.y._length}px`;
+    }
+  }
+
   #later(work) {
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(work);
@@ -68,7 +83,7 @@ export class Crosshair {
     if (px < 0 || px > axes.x._length) { this.hide(); return; }
     const rows = this.#rows(panel, axes, px, event.clientY - box.top - axes.y._offset);
     const at = rows.length ? rows[0].at : panel.figure.scale.from(axes.x.p2l(px));
-    this.#cross(at);
+    this.cross(at);
     this.#name(panel, rows, event);
     this.#point(panel, rows[0], axes);
   }
@@ -89,20 +104,6 @@ export class Crosshair {
       rows.push({ run: line.run, hue: line.hue, value, smooth: line.smooth?.[i], x, y, at: line.record.x[i], step: line.record.step[i], far: y === null ? Infinity : Math.abs(y - py) });
     }
     return rows.sort((a, b) => a.far - b.far);
-  }
-
-  #cross(at) {
-    for (const panel of this.panels()) {
-      const axes = axesOf(panel.element);
-      if (!axes || !panel.figure) continue;
-      panel.line ??= part("crosshair", panel.element);
-      if (!panel.line.isConnected) panel.element.append(panel.line);
-      const x = axes.x.l2p(panel.figure.scale.to(at));
-      panel.line.hidden = !(x >= 0 && x <= axes.x._length);
-      panel.line.style.transform = `translateX(${axes.x._offset + x}px)`;
-      panel.line.style.top = `${axes.y._offset}px`;
-      panel.line.style.height = `${axes.y._length}px`;
-    }
   }
 
   #point(panel, row, axes) {

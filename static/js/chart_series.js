@@ -15,13 +15,14 @@ function recordOf(row) {
 
 function append(record, added, limit = Infinity) {
   const last = record.step.at(-1) ?? -Infinity;
+  const end = record.x.at(-1) ?? -Infinity;
   for (let i = 0; i < added.step.length; i += 1) {
     if (added.step[i] <= last || added.x[i] > limit) continue;
     record.step.push(added.step[i]);
     record.x.push(added.x[i]);
     record.y.push(added.y[i]);
   }
-  record.odd.push(...added.odd);
+  record.odd.push(...added.odd.filter(([x]) => x > end && x <= limit));
 }
 
 /** The finer points of a window between what lies before and after it. */
@@ -66,6 +67,8 @@ export class SeriesStore {
   }
 
   has(key) { return this.known.has(key); }
+
+  cursorOf(key, run) { return this.known.get(key)?.get(run)?.cursor; }
 
   /** Run → record of the points to draw. */
   of(key) {

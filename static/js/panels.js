@@ -32,8 +32,9 @@ export class Board {
     /** Panel by chart element, in the order of the page. */
     this.panels = new Map();
     this.dirty = new Set();
+    this.others = [];
     this.store = new SeriesStore({ url: this.config.series_url, runs: this.runs.map((run) => run.id), maxPoints: this.#maxPoints(), ...this.settings });
-    this.crosshair = new Crosshair(root, { panels: () => [...this.panels.values()].filter((panel) => panel.figure), settings: this.settings });
+    this.crosshair = new Crosshair(root, { panels: () => [...this.panels.values(), ...(this.settings.axis === "step" ? this.others : [])].filter((panel) => panel.figure), settings: this.settings });
     this.observer = new IntersectionObserver((entries) => this.#onSight(entries), { rootMargin: "600px 0px" });
     this.resizer = new ResizeObserver((entries) => { for (const { target } of entries) if (target.data) this.plotly.Plots.resize(target); });
   }
@@ -91,9 +92,24 @@ export class Board {
 
   /** Points that came by a stream; what does not follow what is known is asked for. */
   async take(rows) {
+    for (const row of rows) this.#showLast(row.key, row.value.at(-1));
     const behind = rows.filter((row) => this.store.has(row.key) && !this.store.take(row)).map((row) => row.key);
     await this.refresh(behind);
     await this.redraw(new Set(rows.map((row) => row.key)));
+  }
+
+  /** Asks for what the server is ahead of; `cursors` by key, of a board of one run. */
+  catchUp(cursors) {
+    const [run] = this.runs;
+    return this.refresh(Object.keys(cursors).filter((key) => this.store.has(key) && this.store.cursorOf(key, run.id) !== cursors[key]));
+  }
+
+  /** Another chart by step that shows the crosshair of this board, and sets it. */
+  crossAlso(element) {
+    const scale = { to: (x) => x, from: (x) => x };
+    this.others.push({ element, figure: { scale, lines: [] } });
+    element.on("plotly_hover", ({ points }) => { if (this.settings.axis === "step") this.crosshair.cross(points[0].x); });
+    element.on("plotly_unhover", () => this.crosshair.hide());
   }
 
   /** Asks for what is new of `keys`, of those near the window unless others are named. */
@@ -103,7 +119,7 @@ export class Board {
     const news = await this.store.refresh(known);
     if (!news.size) return;
     if (this.settings.window) await this.store.zoom([...news], this.settings.window);
-    for (const key of news) this.#showLast(key);
+    for (const key of news) this.#showLast(key, this.store.of(key).get(this.runs[0].id)?.y.at(-1));
     await this.redraw(news);
   }
 
@@ -356,10 +372,8 @@ export class Board {
     this.#relink(head);
   }
 
-  #showLast(key) {
-    if (this.runs.length > 1) return;
-    const last = this.store.of(key).get(this.runs[0].id)?.y.at(-1);
-    if (last === null || last === undefined) return;
+  #showLast(key, last) {
+    if (this.runs.length > 1 || last === null || last === undefined) return;
     for (const label of this.root.querySelectorAll(`[data-last="${CSS.escape(key)}"]`)) label.textContent = shortNumber(last);
   }
 

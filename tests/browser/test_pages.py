@@ -36,6 +36,7 @@ PAGES = {
     "run-failed": "/runs/{failed}",
     "run-queued": "/runs/{queued}",
     "chart": "/runs/{running}/chart?key=policy/grad_norm",
+    "charts": "/charts?run={running}&run={succeeded}&key=policy/grad_norm&key=timing/step&smooth=0.8",
     "log": "/runs/{running}/log",
     "log-search": "/runs/{running}/log?q=step+8",
     "config": "/runs/{running}/config",

@@ -135,6 +135,9 @@ TABLE: dict[Right, str] = {
         GET /adapters
         GET /api/v1/adapters
         GET /api/v1/runs/{run_id}/checkpoints
+        GET /charts
+        GET /charts/series
+        GET /charts/series.csv
         GET /runs/{slug}/attempts/{attempt}/evaluations/{step}/{number}
         GET /runs/{slug}/attempts/{attempt}/evaluations/{step}/{number}/pictures/{lane}/{turn}.png
         GET /runs/{slug}/chart
@@ -146,7 +149,6 @@ TABLE: dict[Right, str] = {
         GET /runs/{slug}/log/stream
         GET /runs/{slug}/mazes
         GET /runs/{slug}/package.zip
-        GET /runs/{slug}/points
         GET /runs/{slug}/status
         GET /runs/{slug}/stream
         GET /runs/{slug}/timeline

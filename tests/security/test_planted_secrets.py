@@ -133,7 +133,9 @@ async def test_a_config_with_a_value_in_it_is_refused_without_repeating_it(
 
 QUERIES = {
     "/runs/{slug}/chart": "?key=loss",
-    "/runs/{slug}/points": "?key=loss",
+    "/charts": "?run={slug}&key=loss",
+    "/charts/series": "?run={slug}&key=loss",
+    "/charts/series.csv": "?run={slug}&key=loss",
     "/shared/{secret}/points": "?key=loss",
     "/api/v1/series": "?run={slug}&key=loss",
     "/api/v1/compare": "?run={slug}&run={other}",

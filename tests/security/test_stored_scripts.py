@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import httpx
 import pytest
@@ -154,14 +155,10 @@ def pages(settings: Settings, names: dict[str, list[str]]) -> list[str]:
         if is_page and path not in STREAMS | DOWNLOADS:
             found += filled(path, names)
     compared = "&".join(f"run={slug}" for slug in names["/runs/{slug}"])
-    found += [f"/compare?{compared}&group=tag", f"/compare/statistics?{compared}&group=tag"]
-    return [
-        *found,
-        f"/compare/runs?{compared}",
-        f"/runs?q={PAYLOADS[1]}",
-        f"/sign-in?next={PAYLOADS[5]}",
-        f"/x{PAYLOADS[1]}",
-    ]
+    found += [f"/compare{part}?{compared}&group=tag" for part in ("", "/statistics", "/runs")]
+    charts = urlencode([("run", names["/runs/{slug}"][-1]), *(("key", each) for each in PAYLOADS)])
+    found.append(f"/charts?{charts}&x=metric:{quote(PAYLOADS[0])}")
+    return [*found, f"/runs?q={PAYLOADS[1]}", f"/sign-in?next={PAYLOADS[5]}", f"/x{PAYLOADS[1]}"]
 
 
 def filled(path: str, names: dict[str, list[str]]) -> list[str]:
