@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from app.compare.mean_picture import Bands
 from app.compare.pictures import Parallel, Scatter
 from app.web.chart_board import ChartBoard, ChartPanel, PanelGroup
 from app.web.run_table import RateFigure
@@ -238,6 +239,8 @@ class StatisticsPage:
     shows_rates: bool
     """Whether groups have solve rates besides the metric, which else is that."""
     groups: Sequence[GroupLine]
+    means: Bands | None
+    """Their means by step; None where no group has two runs."""
     returns: Sequence[ReturnLine]
     ranks: Sequence[RankLine]
     ranks_note: str

@@ -83,13 +83,18 @@ class Scatter:
     dots: tuple[Dot, ...]
 
 
-def number_axis(title: str, numbers: Sequence[float | None], *, log: bool = True) -> Axis:
-    """An axis of numbers; logarithmic, if it may be, for positive ones that span two decades."""
+def number_axis(
+    title: str, numbers: Sequence[float | None], *, log: bool = True, few: bool = True
+) -> Axis:
+    """An axis of numbers; logarithmic, if it may be, for positive ones that span two decades.
+
+    `few`: where there are few different ones, these are its ticks.
+    """
     known = [number for number in numbers if number is not None]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     is_log = log and low > 0 and high / low >= _LOG_SPAN
     different = sorted(set(known))
-    if len(different) <= _FEW:
+    if few and len(different) <= _FEW:
         # Of a grid: the values themselves.
         ticks = different
     else:
@@ -113,7 +118,10 @@ def number_axis(title: str, numbers: Sequence[float | None], *, log: bool = True
 
 def category_axis(title: str, values: Sequence[Any]) -> Axis:
     """An axis of a few values in the order of their first runs; evenly apart."""
-    names = {comparable(value): words_of(value) for value in values if value is not NOT_SET}
+    names: dict[tuple[Any, ...], str] = {}
+    for value in values:
+        if value is not NOT_SET:
+            names.setdefault(comparable(value), words_of(value))
     places = {meaning: (n + 0.5) / len(names) for n, meaning in enumerate(names)}
     return Axis(
         title,

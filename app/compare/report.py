@@ -19,6 +19,7 @@ from app.clock import utcnow
 from app.compare.asked import Asked
 from app.compare.comparison import Comparison
 from app.compare.contexts import ComparePage, StatisticsPage
+from app.compare.curves import MeanCurve
 from app.compare.statistics_views import statistics_page
 from app.compare.views import compare_page
 from app.metrics.charts import chart_for
@@ -71,8 +72,13 @@ class ReportPage:
     figures: Sequence[Drawn]
 
 
-def report(asked: Asked, found: Comparison, curves: Sequence[SeriesView]) -> str:
-    """`curves` are drawn by key, in their order. Takes a second: call it in a thread."""
+def report(
+    asked: Asked, found: Comparison, curves: Sequence[SeriesView], means: Sequence[MeanCurve]
+) -> str:
+    """`curves` are drawn by key, in their order; `means` are those of the groups.
+
+    Takes a second: call it in a thread.
+    """
     library = _library()
     context = ReportPage(
         made_at=exact_time(utcnow()),
@@ -81,7 +87,7 @@ def report(asked: Asked, found: Comparison, curves: Sequence[SeriesView]) -> str
         library=library,
         boot=_BOOT,
         page=compare_page(asked, found),
-        statistics=statistics_page(asked, found),
+        statistics=statistics_page(asked, found, means),
         figures=_figures(found, curves),
     )
     return ENVIRONMENT.get_template("compare/report.html").render(c=context)

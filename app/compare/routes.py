@@ -12,6 +12,7 @@ from app.compare import service
 from app.compare.asked import LEAST, MOST, Asked, At
 from app.compare.comparison import Comparison
 from app.compare.contexts import MazesPage, PickPage
+from app.compare.curves import MeanCurve
 from app.compare.matrix import matrix_of_checkpoints
 from app.compare.pick_views import pick_page
 from app.compare.statistics_views import statistics_page
@@ -84,7 +85,8 @@ async def show_statistics(
     if len(wishes.runs) < LEAST:
         return RedirectResponse(wishes.url(), 303)
     found = await service.compare(store, wishes)
-    context = await asyncio.to_thread(statistics_page, wishes, found)
+    means = await service.read_means(store, found)
+    context = await asyncio.to_thread(statistics_page, wishes, found, means)
     if htmx.is_fragment:
         return compressed(request, fragment(request, "compare/_statistics.html", context))
     return compressed(request, page(request, "compare/statistics.html", context))
@@ -113,14 +115,18 @@ async def download_report(store: Store, _viewer: RunReader, wishes: Wishes) -> R
         return RedirectResponse(wishes.url(), 303)
     found = await service.compare(store, wishes)
     curves = await service.read_curves(store, found)
-    return HTMLResponse(await asyncio.to_thread(_report, wishes, found, curves), headers=_REPORT)
+    means = await service.read_means(store, found)
+    body = await asyncio.to_thread(_report, wishes, found, curves, means)
+    return HTMLResponse(body, headers=_REPORT)
 
 
-def _report(wishes: Asked, found: Comparison, curves: Sequence[SeriesView]) -> str:
+def _report(
+    wishes: Asked, found: Comparison, curves: Sequence[SeriesView], means: Sequence[MeanCurve]
+) -> str:
     # Imported here: the library of its figures is large, and few ask for a report.
     from app.compare.report import report
 
-    return report(wishes, found, curves)
+    return report(wishes, found, curves, means)
 
 
 async def _picker(store: Store, viewer: Viewer, wishes: Asked, words: str) -> PickPage:

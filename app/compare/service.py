@@ -11,6 +11,7 @@ from app.clock import utcnow
 from app.compare import repository
 from app.compare.asked import LEAST, MOST, Asked, letter_of
 from app.compare.comparison import PASS_AT_1, Comparison, by_use, choose_metric
+from app.compare.curves import MeanCurve, mean_curves
 from app.compare.differences import differences
 from app.compare.groups import group_runs
 from app.compare.measured import ComparedRun, Measured, measured
@@ -66,6 +67,26 @@ async def read_curves(database: Database, found: Comparison) -> list[SeriesView]
     async with database.read() as session:
         loaded = await metrics.load_series(session, [each.run for each in found.runs], keys)
     return await asyncio.to_thread(loaded.views, CURVE_POINTS)
+
+
+async def read_means(database: Database, found: Comparison) -> list[MeanCurve]:
+    """The metric's mean over each group, by step; none where no group has two runs.
+
+    None beyond `MAX_POINTS` of `metrics.service`, either.
+    """
+    count = sum(
+        each.summaries[found.metric].count for each in found.runs if found.metric in each.summaries
+    )
+    if all(len(group.members) < 2 for group in found.groups) or count > metrics.MAX_POINTS:
+        return []
+    runs = [each.run for each in found.runs]
+    async with database.read() as session:
+        loaded = await metrics.load_series(session, runs, [found.metric])
+    views = await asyncio.to_thread(loaded.views, CURVE_POINTS)
+    places = {run.slug: place for place, run in enumerate(runs)}
+    return await asyncio.to_thread(
+        mean_curves, found.groups, {places[view.run]: view.columns for view in views}
+    )
 
 
 async def find_runs(session: AsyncSession, slugs: Sequence[str]) -> list[Run]:

@@ -12,8 +12,10 @@ from app.compare.contexts import (
     ReturnLine,
     StatisticsPage,
 )
+from app.compare.curves import MeanCurve
 from app.compare.differences import Difference
 from app.compare.groups import Group
+from app.compare.mean_picture import bands
 from app.compare.measured import Measured
 from app.compare.pictures import Scatter, number_axis, scatter
 from app.compare.views import axis_of, chips_of, group_words, text_of
@@ -34,7 +36,8 @@ MOST_RANKS = 20
 _ONE = "one value"
 
 
-def statistics_page(asked: Asked, found: Comparison) -> StatisticsPage:
+def statistics_page(asked: Asked, found: Comparison, means: Sequence[MeanCurve]) -> StatisticsPage:
+    """`means` are the curves of the groups."""
     chips = chips_of(asked, [each.run for each in found.runs])
     values = found.values()
     rows = [row for row in found.differing if row.is_numeric and not row.is_seed]
@@ -47,6 +50,7 @@ def statistics_page(asked: Asked, found: Comparison) -> StatisticsPage:
         grouped_by=group_words(found.grouped_by),
         shows_rates=found.metric != HERO_KEY,
         groups=[_group(found, group, values) for group in found.groups],
+        means=bands(means),
         returns=_returns(found, chips),
         ranks=_ranks(asked, ranked, shown),
         ranks_note=_left_out(len(rows)),

@@ -58,7 +58,8 @@ async def page(sqlite_database: Database) -> str:
         ]
     asked = Asked(tuple(run.slug for run in made), metric="loss", group="tag")
     found = await service.compare(sqlite_database, asked)
-    return report(asked, found, await service.read_curves(sqlite_database, found))
+    curves = await service.read_curves(sqlite_database, found)
+    return report(asked, found, curves, await service.read_means(sqlite_database, found))
 
 
 def test_only_its_own_scripts_may_run(page: str) -> None:

@@ -214,7 +214,9 @@ async def test_queries_of_the_page_do_not_grow(
         for runs in (made[:2], made):
             with count_queries(sqlite_database) as counted:
                 await client.get(address(runs, path))
-            assert counted.count <= 6, (path, counted.statements)
+            # The part that comes later may ask for the curves of groups, too.
+            most = 9 if path == "/compare/statistics" else 6
+            assert counted.count <= most, (path, counted.statements)
 
 
 async def test_the_report_is_an_attachment_that_runs_nothing_here(
