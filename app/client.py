@@ -175,6 +175,13 @@ class Client(ExperimentCalls, MetricCalls, ClusterCalls, AdapterCalls, Evaluatio
     def get_run(self, run_id: str) -> Json:
         return self._get(f"/runs/{run_id}")
 
+    def compare_runs(
+        self, run_ids: Sequence[str], *, metric: str = "", at: str = "last", group: str = ""
+    ) -> Json:
+        """2 to 100 runs beside each other; the first is what the others are held against."""
+        query: Json = {"run": list(run_ids), "metric": metric, "at": at, "group": group}
+        return self._get("/compare", query)
+
     def stop_run(self, run_id: str) -> Json:
         return self._post(f"/runs/{run_id}/stop")
 
