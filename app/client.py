@@ -7,13 +7,16 @@
 Answers are the API's objects as dictionaries; their fields are in its OpenAPI description.
 """
 
+import atexit
 import json
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 from uuid import uuid4
+from weakref import WeakSet
 
 import httpx
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
@@ -42,11 +45,15 @@ _PATIENCE = 10
 _ASKED, _LONGEST_PAUSE = 7, 8.0
 
 
+_open: "WeakSet[Client]" = WeakSet()
+
+
 class Client(ExperimentCalls, MetricCalls, ClusterCalls, AdapterCalls, EvaluationCalls):
     """Each call raises a `SkydeckError`: of the answer's kind, or `Unavailable` without one.
 
     So does a `url` that is no address. `renew` is called once for a new token when the present one
-    is not accepted.
+    is not accepted. A process that was forked has the client, too: it connects anew, and what was
+    logged before is sent by its parent alone.
     """
 
     def __init__(
@@ -59,14 +66,9 @@ class Client(ExperimentCalls, MetricCalls, ClusterCalls, AdapterCalls, Evaluatio
     ) -> None:
         self.url = checked_url(url).rstrip("/")
         self._renew = renew
-        self._http = httpx.Client(
-            base_url=f"{self.url}/api/v1",
-            headers={"User-Agent": f"skydeck/{__version__}"} | _bearer(token),
-            timeout=_TIMEOUT,
-            transport=transport,
-            verify=tls_of(self.url),
-        )
-        self._log = MetricLog(self._push_lines)
+        self._transport = transport
+        self._start({"User-Agent": f"skydeck/{__version__}"} | _bearer(token))
+        _open.add(self)
 
     def __enter__(self) -> Self:
         return self
@@ -172,6 +174,13 @@ class Client(ExperimentCalls, MetricCalls, ClusterCalls, AdapterCalls, Evaluatio
 
     def get_run(self, run_id: str) -> Json:
         return self._get(f"/runs/{run_id}")
+
+    def compare_runs(
+        self, run_ids: Sequence[str], *, metric: str = "", at: str = "last", group: str = ""
+    ) -> Json:
+        """2 to 100 runs beside each other; the first is what the others are held against."""
+        query: Json = {"run": list(run_ids), "metric": metric, "at": at, "group": group}
+        return self._get("/compare", query)
 
     def stop_run(self, run_id: str) -> Json:
         return self._post(f"/runs/{run_id}/stop")
@@ -288,6 +297,21 @@ class Client(ExperimentCalls, MetricCalls, ClusterCalls, AdapterCalls, Evaluatio
         end = page["total_lines"] + (1 if is_last or page["complete"] else 0)
         return [line["text"] for line in page["lines"] if line["n"] < end], page["complete"]
 
+    def _start(self, headers: Mapping[str, str]) -> None:
+        self._http = httpx.Client(
+            base_url=f"{self.url}/api/v1",
+            headers=headers,
+            timeout=_TIMEOUT,
+            transport=self._transport,
+            verify=tls_of(self.url),
+        )
+        self._log = MetricLog(self._push_lines)
+
+    def _start_in_child(self) -> None:
+        """Neither the parent's connections, nor its thread, nor its locks work here."""
+        atexit.unregister(self._log._at_exit)
+        self._start(self._http.headers)
+
     def _get(self, path: str, query: Mapping[str, Any] | None = None) -> Json:
         return self._call("GET", path, params=query or {})
 
@@ -362,3 +386,13 @@ def _bearer(token: str) -> dict[str, str]:
 def tls_of(url: str) -> bool:
     """Nothing to load where there is nothing to check: it takes 30 ms."""
     return url.startswith("https:")
+
+
+def _start_in_child() -> None:
+    for client in list(_open):
+        client._start_in_child()
+
+
+# Windows has no fork.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_in_child)

@@ -101,8 +101,9 @@ class Settings(BaseSettings):
         str | None,
         AfterValidator(lambda given: _checked_public_url(given)),
         Field(
-            description="Where people reach the service, `https://HOST`: links to invites, new "
-            "passwords and shared runs start with it; with the host of the request if unset"
+            description="Where people and jobs of clusters reach the service, `https://HOST`: "
+            "links to invites, new passwords and shared runs start with it, with the host of the "
+            "request if unset; jobs log there by MLflow, not at all if unset"
         ),
     ] = None
     session_days: Annotated[int, Field(ge=1, le=365, description="Days until a sign-in ends")] = 30

@@ -14,6 +14,7 @@ from app.audit import api as audit
 from app.checkpoints import api as checkpoints
 from app.clusters import api as clusters
 from app.code import api as code
+from app.compare import api as compare
 from app.endpoints import api as endpoints
 from app.episodes import api as episodes
 from app.episodes import rollout_api
@@ -45,6 +46,7 @@ FEATURES = (
     import_api,
     sweeps,
     metrics,
+    compare,
     logs,
     evaluations,
     episodes,

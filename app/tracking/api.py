@@ -27,7 +27,7 @@ from app.paging import MAX_LIMIT
 from app.routing import Router
 from app.tracking import entities, service
 from app.tracking.search import filter_of, order_of
-from app.tracking.service import Batch
+from app.tracking.service import Batch, ExperimentExists
 
 Json = dict[str, Any]
 PREFIX = "/api/2.0/mlflow"
@@ -36,7 +36,9 @@ _MOST = 10_000
 _CODES = (
     (NotFound, "RESOURCE_DOES_NOT_EXIST"),
     (Invalid, "INVALID_PARAMETER_VALUE"),
-    (Conflict, "RESOURCE_ALREADY_EXISTS"),
+    # Of two clients that make the same experiment, the slower one looks for it after this.
+    (ExperimentExists, "RESOURCE_ALREADY_EXISTS"),
+    (Conflict, "INVALID_STATE"),
     (NotSignedIn, "UNAUTHENTICATED"),
     (Forbidden, "PERMISSION_DENIED"),
 )

@@ -16,7 +16,7 @@ from app.access.principal import Principal
 from app.audit import service as audit
 from app.audit.actions import Action
 from app.audit.service import Target
-from app.errors import Conflict, Invalid, NotFound, Problem
+from app.errors import Conflict, Forbidden, Invalid, NotFound, Problem
 from app.experiments import service as experiments
 from app.metrics import service as metrics
 from app.metrics.columns import Columns
@@ -32,6 +32,10 @@ from app.tracking.repository import PARAM, TAG
 
 MAX_VALUE = 20_000
 _MAX_ENTRIES = 20_000
+
+
+class ExperimentExists(Conflict):
+    """There is an experiment of that name already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +81,12 @@ async def find_experiment(session: AsyncSession, caller: Principal, name: str) -
 
 
 async def create_experiment(session: AsyncSession, caller: Principal, name: str) -> Experiment:
-    """Raises `Conflict` where there is one of that name."""
+    """Raises `ExperimentExists` where there is one of that name."""
     if caller.only_run is not None:
         return (await _own_run(session, caller)).experiment
     home = await projects.choose(session, caller, None)
     if await experiments.find_by_name(session, home, name) is not None:
-        raise Conflict(f"there is an experiment {name} already")
+        raise ExperimentExists(f"there is an experiment {name} already")
     return await experiments.find_or_create_by_name(session, home, name, actor=caller.actor)
 
 
@@ -151,14 +155,14 @@ async def delete_tag(session: AsyncSession, caller: Principal, slug: str, key: s
 async def delete_run(session: AsyncSession, caller: Principal, slug: str) -> None:
     """A token of one run deletes nothing."""
     if caller.only_run is not None:
-        raise Conflict("a token of one run does not delete it")
+        raise Forbidden("a token of one run does not delete it")
     run = await _run(session, caller, slug, Permission.WRITE)
     await runs.delete(session, run, actor=caller.actor)
 
 
 async def restore_run(session: AsyncSession, caller: Principal, slug: str) -> None:
     if caller.only_run is not None:
-        raise Conflict("a token of one run does not restore it")
+        raise Forbidden("a token of one run does not restore it")
     run = await _run(session, caller, slug, Permission.WRITE)
     await runs.restore(session, run, actor=caller.actor)
 

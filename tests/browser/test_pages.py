@@ -44,6 +44,10 @@ PAGES = {
     "stop": "/runs/{running}/stop",
     "delete": "/runs/{failed}/delete",
     "share": "/runs/{running}/share",
+    "compare": "/compare?run={running}&run={succeeded}&run={failed}",
+    "compare-runs": "/compare/runs?run={running}",
+    "compare-statistics": "/compare/statistics?run={running}&run={succeeded}&group=experiment",
+    "compare-mazes": "/compare/mazes?run={running}&run={succeeded}",
     "new-run": "/runs/new",
     "experiments": "/experiments",
     "experiment": "/experiments/{experiment}",
@@ -93,6 +97,7 @@ PAGES = {
 EMPTY_PAGES = {
     "start": "/",
     "runs": "/runs",
+    "compare": "/compare",
     "experiments": "/experiments",
     "evaluations": "/evaluations",
     "evaluation-new": "/evaluations/new",

@@ -125,9 +125,15 @@ TABLE: dict[Right, str] = {
         GET /api/v1/runs/{run_id}/logs
         GET /api/v1/runs/{run_id}/logs.txt
         GET /api/v1/runs/{run_id}/metrics
+        GET /api/v1/compare
         GET /api/v1/series
         GET /series
         GET /series.csv
+        GET /compare
+        GET /compare/mazes
+        GET /compare/report.html
+        GET /compare/runs
+        GET /compare/statistics
         GET /runs/{slug}
         GET /adapters
         GET /api/v1/adapters

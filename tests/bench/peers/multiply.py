@@ -5,7 +5,7 @@ services would take an hour.
 """
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -19,7 +19,7 @@ def multiply(home: Path, runs: int) -> int:
     try:
         connection.create_function("copied", 2, _copied, deterministic=True)
         connection.execute("PRAGMA synchronous = OFF")
-        (first,) = connection.execute("SELECT count(*) FROM run").fetchone()
+        first: int = connection.execute("SELECT count(*) FROM run").fetchone()[0]
         times = -(-runs // first) - 1
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("CREATE TEMP TABLE original AS SELECT id, config_id FROM run")
@@ -27,7 +27,7 @@ def multiply(home: Path, runs: int) -> int:
             _copy_once(connection, number)
         connection.execute("COMMIT")
         connection.execute("ANALYZE")
-        return int(first) * (times + 1)
+        return first * (times + 1)
     finally:
         connection.close()
 
@@ -56,7 +56,7 @@ def _copy_once(connection: sqlite3.Connection, number: int) -> None:
 def _insert(
     connection: sqlite3.Connection,
     table: str,
-    changed: dict[str, Callable[[str, int], str]],
+    changed: Mapping[str, Callable[[str, int], str]],
     number: int,
     which: str,
 ) -> None:
@@ -68,7 +68,7 @@ def _insert(
         for name in names
     ]
     connection.execute(
-        f"INSERT INTO {table} ({', '.join(names)}) "  # noqa: S608 - names of our own tables
+        f"INSERT INTO {table} ({', '.join(names)}) "
         f"SELECT {', '.join(values)} FROM {table} WHERE {which}"
     )
 
