@@ -2,6 +2,7 @@
 
 import csv
 import io
+from typing import Any
 
 import httpx
 import pytest
@@ -33,7 +34,7 @@ async def runs(sqlite_database: Database) -> list[str]:
 
 
 async def test_columns_of_several_runs(client: httpx.AsyncClient, runs: list[str]) -> None:
-    query = {"run": runs, "key": KEY, "attempts": "all", "digits": 3}
+    query: dict[str, Any] = {"run": runs, "key": KEY, "attempts": "all", "digits": 3}
     answer = (await client.get("/series", params=query)).json()
     found = [(each["run"], each["attempt"], each["is_hidden"]) for each in answer["series"]]
     assert found == [(runs[0], 1, False), (runs[1], 2, False), (runs[1], 1, True)]
@@ -45,7 +46,7 @@ async def test_columns_of_several_runs(client: httpx.AsyncClient, runs: list[str
 
 
 async def test_a_file_with_all_digits(client: httpx.AsyncClient, runs: list[str]) -> None:
-    query = {"run": runs, "key": KEY, "attempts": "all"}
+    query: dict[str, Any] = {"run": runs, "key": KEY, "attempts": "all"}
     answer = await client.get("/series.csv", params=query)
     assert answer.headers["content-type"].startswith("text/csv")
     assert "attachment" in answer.headers["content-disposition"]
@@ -70,7 +71,7 @@ async def test_a_file_with_all_digits(client: httpx.AsyncClient, runs: list[str]
 
 
 async def test_a_file_along_a_metric(client: httpx.AsyncClient, runs: list[str]) -> None:
-    query = {"run": runs[0], "key": KEY, "x": f"metric:{KEY}"}
+    query: dict[str, Any] = {"run": runs[0], "key": KEY, "x": f"metric:{KEY}"}
     _, *rows = csv.reader(io.StringIO((await client.get("/series.csv", params=query)).text))
     assert [row[6:] for row in rows] == [
         [str(float(-(2**53))), str(-(2**53) - 1)],
