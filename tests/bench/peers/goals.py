@@ -1,7 +1,8 @@
 """What was measured beside what is promised: one line a goal, with the peers' figures. Pure.
 
-A figure of several measurements is their median; `n` says of how many of ours. The ratio compares with the
-best peer measured in the same run, since absolute figures are another machine's on another day.
+A figure of several measurements is their median; `n` says of how many of ours. The ratio compares
+with the best peer measured in the same run, since absolute figures are another machine's on another
+day.
 """
 
 import statistics
