@@ -1,7 +1,7 @@
 """Reads series for charts: whole, a window of them, thinned, or only what is new since a cursor."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple, Protocol
@@ -13,15 +13,16 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from app.errors import Invalid, Problem
 from app.metrics import repository
 from app.metrics.axes import Axis, AxisKind, Placed, Window, place
-from app.metrics.columns import Columns, Floats, Steps, unpack
+from app.metrics.columns import Columns, Floats, Steps, unpack_many
 from app.metrics.cursors import Cursor, combine, has_mark, mark_of, parse_all
 from app.metrics.downsampling import MIN_DOWNSAMPLED_POINTS, downsample
-from app.metrics.ingest import columns_of
-from app.metrics.series import AttemptColumns, hidden_points, sorted_unique, visible_points
+from app.metrics.repository import ChunkRow, SeriesRow
+from app.metrics.series import AttemptColumns, AttemptParts, parted, sorted_unique
 from app.metrics.summaries import SeriesSummary
-from app.models import MetricChunk, MetricSeries
 
 MAX_SERIES = 2_000
+# Stored points that are unpacked together.
+_POINTS_AT_ONCE = 1_000_000
 
 
 class SeriesRun(Protocol):
@@ -125,24 +126,44 @@ async def load_series(
     unpacked. A run's own page sets no such limit: it would lose its live charts.
     """
     look, keys = look or Look(), list(dict.fromkeys(keys))
+    revision = sum(run.metrics_revision for run in runs)
+    mark = mark_of_series([run.slug for run in runs], revision, keys, look)
     if len(runs) * len(keys) > MAX_SERIES:
         raise _invalid("key", f"at most {MAX_SERIES} series at once")
-    mark = mark_of([*keys, look, *((run.id, run.metrics_revision) for run in runs)])
-    if len(since) == 1 and has_mark(since[0], mark):
+    if is_up_to_date(mark, since):
         return LoadedSeries(runs, keys, look, cursor=None)
     cursors = _parse(since)
     wanted = [*keys, look.axis.key] if look.axis.key else keys
-    rows = await repository.find_series(session, [run.id for run in runs], wanted, has_tail=True)
+    rows = await repository.read_rows(session, [run.id for run in runs], wanted)
     found = _Found(look, rows, set(keys), cursors)
     fresh = await _new_points(session, found)
     whole = [row for row in found.news if row.id not in fresh]
     read = {row.id: row for row in [*whole, *found.axes_of(whole)]}
     if max_stored is not None:
         _limit_points(list(read.values()), max_stored)
-    chunks = await repository.chunks_of(session, [(series_id, 0) for series_id in read])
+    sealed = [(row.id, 0) for row in read.values() if row.chunk_count]
+    chunks = await repository.chunks_of(session, sealed)
     stands = {**cursors, **{row.id: found.stand(row) for row in found.shown}}
     cursor = combine(mark, stands.values()) if len(stands) <= MAX_SERIES else None
     return LoadedSeries(runs, keys, look, found.news, found.axes, fresh, chunks, cursor)
+
+
+def mark_of_series(slugs: Sequence[str], revision: int, keys: Sequence[str], look: Look) -> str:
+    """Tells a question and where its runs stand from all others.
+
+    `revision`: the sum of the runs' `metrics_revision`. They only grow: where their sum is the
+    same, each of them is.
+    """
+    keys = list(dict.fromkeys(keys))
+    return mark_of([revision, look, len(keys), *keys, *slugs])
+
+
+def is_up_to_date(mark: str, since: Sequence[str]) -> bool:
+    """Whether the cursor of a whole answer says that nothing was logged to any of the runs since.
+
+    Then the answer is empty, and no series need be looked at.
+    """
+    return len(since) == 1 and has_mark(since[0], mark)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,59 +177,99 @@ class LoadedSeries:
     runs: Sequence[SeriesRun]
     keys: Sequence[str]
     look: Look
-    rows: Sequence[MetricSeries] = ()
-    axes: Mapping[UUID, MetricSeries] = field(default_factory=dict)
+    rows: Sequence[SeriesRow] = ()
+    axes: Mapping[UUID, SeriesRow] = field(default_factory=dict)
     fresh: Mapping[int, Columns] = field(default_factory=dict)
-    chunks: Mapping[int, Sequence[MetricChunk]] = field(default_factory=dict)
+    chunks: Mapping[int, Sequence[ChunkRow]] = field(default_factory=dict)
     cursor: str | None = None
 
     def views(self, max_points: int) -> list[SeriesView]:
         """What `read_series` gives. Takes seconds for millions of points: call it in a thread."""
         return list(self.iter_views(max_points))
 
-    def iter_views(self, max_points: int) -> Iterator[SeriesView]:
-        """The same one by one, so that not all of them must lie in memory."""
+    def iter_views(self, max_points: int, *, has_times: bool = True) -> Iterator[SeriesView]:
+        """The same one by one, so that not all of them must lie in memory.
+
+        `has_times` False leaves the columns of times empty where the axis needs none.
+        """
+        has_times = has_times or self.look.axis.kind in (AxisKind.TIME, AxisKind.RELATIVE)
+        for group in self._groups():
+            axes = [self.axes[run.id] for run, _ in group if run.id in self.axes]
+            points = self._unpacked([*axes, *(row for _, row in group)], has_times)
+            for run, row in group:
+                axis_row = self.axes.get(run.id)
+                axis = _Axis(self.look, run, [] if axis_row is None else points[axis_row.id])
+                yield from self._views(run, row, points[row.id], axis, max_points)
+
+    def _groups(self) -> Iterator[list[tuple[SeriesRun, SeriesRow]]]:
+        """The series in the order that was asked for, some that are unpacked together at a time."""
         found = {(row.run_id, row.key): row for row in self.rows}
+        group: list[tuple[SeriesRun, SeriesRow]] = []
+        count = 0
         for run in self.runs:
-            axis_row = self.axes.get(run.id)
-            parts = [] if axis_row is None else self._parts(axis_row)
-            axis = _Axis(self.look, run, parts)
             for key in self.keys:
                 if row := found.get((run.id, key)):
-                    yield from self._views(run, row, axis, max_points)
+                    group.append((run, row))
+                    count += row.stored_count
+                if count > _POINTS_AT_ONCE:
+                    yield group
+                    group, count = [], 0
+        yield group
+
+    def _unpacked(
+        self, rows: Iterable[SeriesRow], has_times: bool
+    ) -> dict[int, list[AttemptColumns]]:
+        """The stored points of series, in the order of their storing; of fresh ones, none."""
+        places: list[tuple[int, int]] = []
+        payloads: list[bytes] = []
+        found: dict[int, list[AttemptColumns]] = {}
+        for row in rows:
+            if row.id in found:
+                continue
+            found[row.id] = []
+            if row.id not in self.fresh:
+                for attempt, payload in _stored(row, self.chunks.get(row.id, ())):
+                    places.append((row.id, attempt))
+                    payloads.append(payload)
+        columns = unpack_many(payloads, has_times=has_times)
+        for (series_id, attempt), part in zip(places, columns, strict=True):
+            found[series_id].append(AttemptColumns(attempt, part))
+        return found
 
     def _views(
-        self, run: SeriesRun, row: MetricSeries, axis: "_Axis", max_points: int
+        self,
+        run: SeriesRun,
+        row: SeriesRow,
+        points: Sequence[AttemptColumns],
+        axis: "_Axis",
+        max_points: int,
     ) -> Iterator[SeriesView]:
         stand = str(_stand(row, self.axes.get(row.run_id)))
         sketch = _Sketch(run.slug, row.key, stand, axis, max_points)
         if row.id in self.fresh:
             yield sketch.view(self.fresh[row.id], row.newest_attempt, is_new=True)
             return
-        parts = self._parts(row)
-        visible = visible_points(parts)
-        if not len(visible.columns):
+        parts = parted(points)
+        visible = Columns.concatenate([part.visible for part in parts])
+        if not len(visible):
             return
-        yield sketch.view(visible.columns, row.newest_attempt, attempts=visible.attempts)
-        for part in hidden_points(parts) if self.look.has_hidden else ():
-            view = sketch.view(part.columns, part.attempt, is_hidden=True)
-            if len(view.columns):
-                yield view
-
-    def _parts(self, row: MetricSeries) -> list[AttemptColumns]:
-        # Those that were sealed after the row was read lie in its tail, too.
-        chunks = [chunk for chunk in self.chunks.get(row.id, ()) if chunk.seq < row.chunk_count]
-        return [*columns_of(chunks), *_tail(row)]
+        yield sketch.view(visible, row.newest_attempt, parts=parts)
+        for part in parts if self.look.has_hidden else ():
+            if len(part.hidden):
+                view = sketch.view(part.hidden, part.attempt, is_hidden=True)
+                if len(view.columns):
+                    yield view
 
 
 class _Axis:
-    """The x axis for the series of one run; `parts`: the stored points of the axis' metric."""
+    """The x axis for the series of one run; `points`: the stored ones of the axis' metric."""
 
-    def __init__(self, look: Look, run: SeriesRun, parts: Sequence[AttemptColumns]) -> None:
+    def __init__(self, look: Look, run: SeriesRun, points: Sequence[AttemptColumns]) -> None:
         self.look = look
         self._origin = (run.started_at or run.created_at).timestamp()
-        self._shown = visible_points(parts).columns
-        self._hidden = {part.attempt: part.columns for part in hidden_points(parts)}
+        parts = parted(points)
+        self._shown = Columns.concatenate([part.visible for part in parts])
+        self._hidden = {part.attempt: part.hidden for part in parts}
 
     def place(self, columns: Columns, *, hidden_attempt: int | None) -> Placed:
         metric = self._shown
@@ -232,12 +293,12 @@ class _Sketch:
         columns: Columns,
         attempt: int,
         *,
-        attempts: Steps | None = None,
+        parts: Sequence[AttemptParts] = (),
         is_new: bool = False,
         is_hidden: bool = False,
     ) -> SeriesView:
         placed = self.axis.place(columns, hidden_attempt=attempt if is_hidden else None)
-        resumes = _resumes(columns, attempts, self.axis)
+        shown = [part for part in parts if len(part.visible)]
         window = self.axis.look.window
         if not window.is_whole:
             placed = placed.take(window.indices(placed.places))
@@ -259,8 +320,8 @@ class _Sketch:
             is_sampled=is_sampled,
             is_hidden=is_hidden,
             missing=placed.missing,
-            first_attempt=attempt if attempts is None else int(attempts[0]),
-            resumes=resumes,
+            first_attempt=shown[0].attempt if shown else attempt,
+            resumes=_resumes(shown[1:], self.axis),
         )
 
 
@@ -270,7 +331,7 @@ class _Found:
     def __init__(
         self,
         look: Look,
-        rows: Sequence[MetricSeries],
+        rows: Sequence[SeriesRow],
         keys: set[str],
         cursors: Mapping[int, Cursor],
     ) -> None:
@@ -279,14 +340,14 @@ class _Found:
         self.axes = {row.run_id: row for row in rows if row.key == look.axis.key}
         self.news = [row for row in self.shown if self._is_news(row)]
 
-    def stand(self, row: MetricSeries) -> Cursor:
+    def stand(self, row: SeriesRow) -> Cursor:
         return _stand(row, self.axes.get(row.run_id))
 
-    def axes_of(self, rows: Sequence[MetricSeries]) -> list[MetricSeries]:
+    def axes_of(self, rows: Sequence[SeriesRow]) -> list[SeriesRow]:
         """The rows of the axis' metric that these series are placed by."""
         return [self.axes[row.run_id] for row in rows if row.run_id in self.axes]
 
-    def growing(self) -> list[tuple[MetricSeries, Cursor]]:
+    def growing(self) -> list[tuple[SeriesRow, Cursor]]:
         """The series whose new points may just be appended, with their readers' cursors."""
         return [
             (row, cursor)
@@ -294,14 +355,14 @@ class _Found:
             if (cursor := self.cursors.get(row.id)) and self._may_grow(row, cursor)
         ]
 
-    def _is_news(self, row: MetricSeries) -> bool:
+    def _is_news(self, row: SeriesRow) -> bool:
         cursor, stand = self.cursors.get(row.id), self.stand(row)
         return cursor is None or (cursor.stored_count, cursor.x_count) != (
             stand.stored_count,
             stand.x_count,
         )
 
-    def _may_grow(self, row: MetricSeries, cursor: Cursor) -> bool:
+    def _may_grow(self, row: SeriesRow, cursor: Cursor) -> bool:
         """Not along a metric, whose values at older steps may have come by now; and not inside a
         window, which is thinned anew, unless all that is new lies after it."""
         axis, window = self.look.axis, self.look.window
@@ -310,7 +371,7 @@ class _Found:
         return is_simple and cursor.attempt == row.newest_attempt
 
 
-def _stand(row: MetricSeries, axis: MetricSeries | None) -> Cursor:
+def _stand(row: SeriesRow, axis: SeriesRow | None) -> Cursor:
     """The cursor of a reader who has all points of a series."""
     x_count = axis.stored_count if axis else 0
     return Cursor(row.id, row.stored_count, row.newest_attempt, row.last_step or 0, x_count)
@@ -323,52 +384,54 @@ async def _new_points(session: AsyncSession, found: _Found) -> dict[int, Columns
     already has changed there.
     """
     growing = found.growing()
-    chunks = await repository.chunks_of(
-        session, [(row.id, cursor.stored_count) for row, cursor in growing]
-    )
+    sealed = [
+        (row.id, cursor.stored_count)
+        for row, cursor in growing
+        if cursor.stored_count < row.stored_count - row.tail_count
+    ]
+    chunks = await repository.chunks_of(session, sealed)
     return await asyncio.to_thread(_continuing, growing, chunks) if growing else {}
 
 
 def _continuing(
-    growing: Sequence[tuple[MetricSeries, Cursor]], chunks: Mapping[int, Sequence[MetricChunk]]
+    growing: Sequence[tuple[SeriesRow, Cursor]], chunks: Mapping[int, Sequence[ChunkRow]]
 ) -> dict[int, Columns]:
     found: dict[int, Columns] = {}
     for row, cursor in growing:
-        columns = _after(row, chunks.get(row.id, []), cursor.stored_count)
+        columns = _after(row, chunks.get(row.id, ()), cursor.stored_count)
         if columns is not None and SeriesSummary(last_step=cursor.last_step).continues(columns):
             found[row.id] = columns
     return found
 
 
-def _after(row: MetricSeries, chunks: Sequence[MetricChunk], index: int) -> Columns | None:
+def _after(row: SeriesRow, chunks: Sequence[ChunkRow], index: int) -> Columns | None:
     """The points from the stored index on, as they were stored; None: some of an older attempt."""
-    sealed = [chunk for chunk in chunks if chunk.seq < row.chunk_count]
-    parts = [*columns_of(sealed), *_tail(row)]
-    if any(part.attempt != row.newest_attempt for part in parts):
+    stored = _stored(row, chunks)
+    if any(attempt != row.newest_attempt for attempt, _ in stored):
         return None
-    firsts = [*(chunk.first_index for chunk in sealed), row.stored_count - row.tail_count]
-    return Columns.concatenate(
-        part.columns.take(slice(max(0, index - first), None))
-        for part, first in zip(parts, firsts, strict=False)
-    )
+    parts = unpack_many([payload for _, payload in stored])
+    first = row.stored_count - sum(map(len, parts))
+    return Columns.concatenate(parts).take(slice(max(0, index - first), None))
 
 
-def _tail(row: MetricSeries) -> list[AttemptColumns]:
-    return [AttemptColumns(row.tail_attempt, unpack(row.tail))] if row.tail_count else []
+def _stored(row: SeriesRow, chunks: Sequence[ChunkRow]) -> list[tuple[int, bytes]]:
+    """The pieces of a series, with their attempts."""
+    # What was sealed after the row was read lies in its tail, too.
+    found = [(chunk.attempt, chunk.payload) for chunk in chunks if chunk.seq < row.chunk_count]
+    return [*found, (row.tail_attempt, row.tail)] if row.tail_count else found
 
 
-def _resumes(columns: Columns, attempts: Steps | None, axis: _Axis) -> list[Resume]:
-    """Where the points of newer attempts begin."""
-    if attempts is None or attempts[0] == attempts[-1]:
-        return []
-    firsts = np.flatnonzero(np.diff(attempts)) + 1
-    placed = axis.place(columns.take(firsts), hidden_attempt=None)
-    places = dict(zip(placed.columns.steps.tolist(), placed.places.tolist(), strict=True))
-    starts = zip(columns.steps[firsts].tolist(), attempts[firsts].tolist(), strict=True)
-    return [Resume(step, attempt, places.get(step)) for step, attempt in starts]
+def _resumes(parts: Sequence[AttemptParts], axis: _Axis) -> list[Resume]:
+    """Where the visible points of each of these attempts begin."""
+    found = []
+    for part in parts:
+        first = part.visible.take(slice(1))
+        places = axis.place(first, hidden_attempt=None).places.tolist()
+        found.append(Resume(int(first.steps[0]), part.attempt, places[0] if places else None))
+    return found
 
 
-def _limit_points(rows: Sequence[MetricSeries], limit: int) -> None:
+def _limit_points(rows: Sequence[SeriesRow], limit: int) -> None:
     count = sum(row.stored_count for row in rows)
     if len(rows) > 1 and count > limit:
         message = f"these series hold {count:,} points, at most {limit:,} are read at once"

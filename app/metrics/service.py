@@ -18,7 +18,16 @@ from app.metrics.columns import Columns
 from app.metrics.cursors import Cursor
 from app.metrics.ingest import MetricPoint, ingest, ingest_columns
 from app.metrics.pruning import prune
-from app.metrics.reading import LoadedSeries, Look, SeriesView, load_series, read_series
+from app.metrics.reading import (
+    LoadedSeries,
+    Look,
+    SeriesRun,
+    SeriesView,
+    is_up_to_date,
+    load_series,
+    mark_of_series,
+    read_series,
+)
 from app.metrics.repository import EvaluationCount, SolveCount
 from app.metrics.series_csv import csv_of
 from app.metrics.series_json import series_json
@@ -32,13 +41,16 @@ __all__ = [
     "Look",
     "MetricPoint",
     "PushPlace",
+    "SeriesRun",
     "SeriesView",
     "SolveCount",
     "Window",
     "csv_of",
     "ingest",
+    "is_up_to_date",
     "list_series",
     "load_series",
+    "mark_of_series",
     "prune",
     "push",
     "read_series",

@@ -32,7 +32,7 @@ from app.paging import Page, decode_id_cursor, page_of
 from app.recipes import service as recipes
 from app.runs import launch_checks, path_users, repository, rows
 from app.runs.listing import NEWEST, Wanted, list_places
-from app.runs.repository import Facts
+from app.runs.repository import Facts, Revisions, RunBrief
 from app.runs.states import ENDED, created, transition
 from app.sharing import service as sharing
 
@@ -138,16 +138,21 @@ async def get_for_push(session: AsyncSession, slug: str) -> PushPlace:
     return PushPlace(found.run_id, found.slug, found.project_id, found.attempt or 1)
 
 
-async def get_many(session: AsyncSession, slugs: Sequence[str]) -> list[Run]:
-    """The runs in the order of their slugs, in one query, without anything that belongs to them.
+async def get_briefs(session: AsyncSession, slugs: Sequence[str]) -> list[RunBrief]:
+    """What reading series wants of the runs, in the order of their slugs, in one query.
 
     Raises `NotFound`, naming the first that is missing.
     """
-    found = {run.slug: run for run in await repository.list_by_slug(session, slugs)}
+    found = {run.slug: run for run in await repository.list_briefs(session, slugs)}
     for slug in slugs:
         if slug not in found:
             raise NotFound(f"there is no run {slug}")
     return [found[slug] for slug in slugs]
+
+
+async def list_revisions(session: AsyncSession, slugs: Sequence[str]) -> list[Revisions]:
+    """Where the metrics of those of the runs stand that there are, by project, in one query."""
+    return await repository.list_revisions(session, slugs)
 
 
 async def list_page(

@@ -1,6 +1,5 @@
 """The tabs of a run: single charts and their points, log, config, timeline."""
 
-import asyncio
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -12,11 +11,13 @@ from app.code import service as code
 from app.errors import NotFound
 from app.logs import service as logs
 from app.metrics import service as metrics
+from app.metrics.answers import Wanted, answer_series
 from app.metrics.charts import chart_for
-from app.metrics.questions import AskedLook, Keys, MaxPoints, Since
+from app.metrics.questions import AskedLook, Digits, Keys, MaxPoints, Since
 from app.models import Run
 from app.routing import Router
 from app.runs import job_package, log_lines, service, views
+from app.runs.asked import Asked, PageReader
 from app.runs.contexts import (
     ChartPage,
     LogLine,
@@ -41,20 +42,19 @@ _CONTEXT_LINES = 20
 
 @router.get("/runs/{slug}/points")
 async def points(
-    slug: str,
+    request: Request,
+    _viewer: PageReader,
+    asked: Asked,
     store: Store,
-    _viewer: RunReader,
     key: Keys,
     look: AskedLook,
     max_points: MaxPoints = POINTS,
+    digits: Digits = None,
     since: Since = None,
 ) -> Response:
     """Points of some charts as columns, for `charts.js`."""
-    async with store.read() as session:
-        run = await service.get(session, slug)
-        loaded = await metrics.load_series(session, [run], key, look=look, since=since or ())
-    body = await asyncio.to_thread(metrics.series_json, loaded, max_points)
-    return Response(body, media_type="application/json")
+    wanted = Wanted(asked, key, look, since or (), max_points, digits)
+    return await answer_series(request, store, wanted, has_limit=False)
 
 
 @router.get("/runs/{slug}/chart")

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from typing import Any
 
 import httpx
 import pytest
@@ -33,7 +34,7 @@ async def runs(sqlite_database: Database) -> list[str]:
 
 
 async def test_columns_of_several_runs(client: httpx.AsyncClient, runs: list[str]) -> None:
-    query = {"run": runs, "key": KEY, "attempts": "all", "digits": 3}
+    query: dict[str, Any] = {"run": runs, "key": KEY, "attempts": "all", "digits": 3}
     answer = (await client.get("/series", params=query)).json()
     found = [(each["run"], each["attempt"], each["is_hidden"]) for each in answer["series"]]
     assert found == [(runs[0], 1, False), (runs[1], 2, False), (runs[1], 1, True)]
@@ -45,14 +46,14 @@ async def test_columns_of_several_runs(client: httpx.AsyncClient, runs: list[str
 
 
 async def test_one_runs_page_asks_the_same(client: httpx.AsyncClient, runs: list[str]) -> None:
-    query = {"key": KEY, "x": "relative", "from": -1e12, "to": 1e12, "attempts": "all"}
+    query: dict[str, Any] = {"key": KEY, "x": "relative", "from": -1e12, "to": 1e12, "attempts": "all"}
     answer = (await client.get(f"/runs/{runs[1]}/points", params=query)).json()
     assert [each["is_hidden"] for each in answer["series"]] == [False, True]
     assert answer["series"][0]["x"] == sorted(answer["series"][0]["x"])
 
 
 async def test_a_file_with_all_digits(client: httpx.AsyncClient, runs: list[str]) -> None:
-    query = {"run": runs, "key": KEY, "attempts": "all"}
+    query: dict[str, Any] = {"run": runs, "key": KEY, "attempts": "all"}
     answer = await client.get("/series.csv", params=query)
     assert answer.headers["content-type"].startswith("text/csv")
     assert "attachment" in answer.headers["content-disposition"]
@@ -77,7 +78,7 @@ async def test_a_file_with_all_digits(client: httpx.AsyncClient, runs: list[str]
 
 
 async def test_a_file_along_a_metric(client: httpx.AsyncClient, runs: list[str]) -> None:
-    query = {"run": runs[0], "key": KEY, "x": f"metric:{KEY}"}
+    query: dict[str, Any] = {"run": runs[0], "key": KEY, "x": f"metric:{KEY}"}
     _, *rows = csv.reader(io.StringIO((await client.get("/series.csv", params=query)).text))
     assert [row[6:] for row in rows] == [
         [str(float(-(2**53))), str(-(2**53) - 1)],
