@@ -1,7 +1,9 @@
 """SQLite's statements in one trip to its thread, instead of one for each of their four parts.
 
 The driver runs SQLite in a thread of its own, and SQLAlchemy sends it a cursor's making, executing,
-fetching and closing one by one. Each trip costs more than most of our statements do.
+fetching and closing one by one. Each trip costs more than most of our statements do. So the
+beginning of a transaction goes along with its first statement, and one in which nothing was sent is
+not ended.
 """
 
 import asyncio
@@ -23,6 +25,7 @@ from sqlalchemy.engine import Dialect, Engine
 from sqlalchemy.util import EMPTY_DICT, await_only
 
 _END_SECONDS = 2.0
+_BEGIN = "BEGIN"
 
 
 def install(engine: Engine) -> None:
@@ -87,6 +90,12 @@ class _Cursor(AsyncAdapt_aiosqlite_cursor):
         self.arraysize = 1
 
     @property
+    def _adapted(self) -> "_Connection":
+        connection: Any = self._adapt_connection
+        found: _Connection = connection
+        return found
+
+    @property
     def description(self) -> Any:
         return self._outcome.description
 
@@ -105,6 +114,10 @@ class _Cursor(AsyncAdapt_aiosqlite_cursor):
         self._rows.clear()
 
     async def _execute_async(self, operation: Any, parameters: Any) -> None:
+        if operation == _BEGIN:
+            self._adapted.is_begun = True
+            self._outcome = _Outcome()
+            return
         await self._travel(_execute, operation, () if parameters is None else parameters)
 
     async def _executemany_async(self, operation: Any, seq_of_parameters: Any) -> None:
@@ -112,20 +125,55 @@ class _Cursor(AsyncAdapt_aiosqlite_cursor):
 
     async def _travel(self, execute: Any, operation: str, parameters: Any) -> None:
         driver: Any = self._connection
+        has_begin = self._adapted.leave()
         # `_conn` raises what SQLAlchemy knows as a lost connection, where it was closed.
-        self._outcome = await driver._execute(execute, driver._conn, operation, parameters)
+        self._outcome = await driver._execute(
+            execute, driver._conn, has_begin, operation, parameters
+        )
         self._rows = deque(self._outcome.rows)
 
 
 class _Connection(AsyncAdapt_aiosqlite_connection):
-    __slots__ = ()
+    """`is_begun`: a transaction was asked for, and is begun with its first statement: SQLite's own
+    BEGIN does nothing before that. `is_used`: something was sent since the last end of one."""
+
+    __slots__ = ("is_begun", "is_used")
 
     _cursor_cls = _Cursor
 
+    def __init__(self, dbapi: Any, connection: Any) -> None:
+        super().__init__(dbapi, connection)
+        self.is_begun = False
+        self.is_used = False
 
-def _execute(connection: sqlite3.Connection, operation: str, parameters: Any) -> _Outcome:
+    def leave(self) -> bool:
+        """Notes a trip; returns whether it must begin a transaction."""
+        has_begin, self.is_begun, self.is_used = self.is_begun, False, True
+        return has_begin
+
+    def cursor(self, server_side: bool = False) -> Any:
+        if server_side and self.leave():
+            await_only(self._connection.execute(_BEGIN))
+        return super().cursor(server_side)
+
+    def rollback(self) -> None:
+        if self.is_used:
+            super().rollback()
+        self.is_begun = self.is_used = False
+
+    def commit(self) -> None:
+        if self.is_used:
+            super().commit()
+        self.is_begun = self.is_used = False
+
+
+def _execute(
+    connection: sqlite3.Connection, has_begin: bool, operation: str, parameters: Any
+) -> _Outcome:
     cursor = connection.cursor()
     try:
+        if has_begin:
+            cursor.execute(_BEGIN)
         cursor.execute(operation, parameters)
         rows = cursor.fetchall() if cursor.description else []
         return _Outcome(cursor.description, cursor.rowcount, cursor.lastrowid, rows)
@@ -133,9 +181,13 @@ def _execute(connection: sqlite3.Connection, operation: str, parameters: Any) ->
         cursor.close()
 
 
-def _execute_many(connection: sqlite3.Connection, operation: str, parameters: Any) -> _Outcome:
+def _execute_many(
+    connection: sqlite3.Connection, has_begin: bool, operation: str, parameters: Any
+) -> _Outcome:
     cursor = connection.cursor()
     try:
+        if has_begin:
+            cursor.execute(_BEGIN)
         cursor.executemany(operation, parameters)
         return _Outcome(None, cursor.rowcount, cursor.lastrowid)
     finally:

@@ -7,7 +7,7 @@ import orjson
 
 from app.metrics.axes import AxisKind
 from app.metrics.columns import Floats
-from app.metrics.reading import LoadedSeries, SeriesView
+from app.metrics.views import LoadedSeries, SeriesView
 
 _dumps = partial(
     orjson.dumps, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NAIVE_UTC | orjson.OPT_UTC_Z

@@ -18,19 +18,11 @@ from app.metrics.columns import Columns
 from app.metrics.cursors import Cursor
 from app.metrics.ingest import MetricPoint, ingest, ingest_columns
 from app.metrics.pruning import prune
-from app.metrics.reading import (
-    LoadedSeries,
-    Look,
-    SeriesRun,
-    SeriesView,
-    is_up_to_date,
-    load_series,
-    mark_of_series,
-    read_series,
-)
+from app.metrics.reading import is_up_to_date, load_series, mark_of_series, read_series
 from app.metrics.repository import EvaluationCount, SolveCount
 from app.metrics.series_csv import csv_of
 from app.metrics.series_json import series_json
+from app.metrics.views import LoadedSeries, Look, SeriesRun, SeriesView
 from app.models import MetricSeries, Run, TrainingEvaluation
 from app.secrets import service as secrets
 
