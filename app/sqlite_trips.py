@@ -1,9 +1,7 @@
 """SQLite's statements in one trip to its thread, instead of one for each of their four parts.
 
 The driver runs SQLite in a thread of its own, and SQLAlchemy sends it a cursor's making, executing,
-fetching and closing one by one. Each trip costs more than most of our statements do. So the
-beginning of a transaction goes along with its first statement, and one in which nothing was sent is
-not ended.
+fetching and closing one by one. Each trip costs more than most of our statements do.
 """
 
 import asyncio
@@ -17,6 +15,7 @@ from weakref import WeakSet
 
 import aiosqlite
 from sqlalchemy import event
+from sqlalchemy.connectors.asyncio import AsyncAdapt_dbapi_cursor
 from sqlalchemy.dialects.sqlite.aiosqlite import (
     AsyncAdapt_aiosqlite_connection,
     AsyncAdapt_aiosqlite_cursor,
@@ -25,7 +24,6 @@ from sqlalchemy.engine import Dialect, Engine
 from sqlalchemy.util import EMPTY_DICT, await_only
 
 _END_SECONDS = 2.0
-_BEGIN = "BEGIN"
 
 
 def install(engine: Engine) -> None:
@@ -47,7 +45,7 @@ class _Threads:
 
     def connect(self, dialect: Dialect, _record: object, arguments: Any, options: Any) -> Any:
         made: Any = dialect.connect(*arguments, async_creator_fn=self._make, **options)
-        return _Connection(made.dbapi, made.driver_connection)
+        return Connection(made.dbapi, made.driver_connection)
 
     def _make(self, *arguments: Any, **options: Any) -> aiosqlite.Connection:
         made = aiosqlite.connect(*arguments, **options)
@@ -90,12 +88,6 @@ class _Cursor(AsyncAdapt_aiosqlite_cursor):
         self.arraysize = 1
 
     @property
-    def _adapted(self) -> "_Connection":
-        connection: Any = self._adapt_connection
-        found: _Connection = connection
-        return found
-
-    @property
     def description(self) -> Any:
         return self._outcome.description
 
@@ -114,10 +106,6 @@ class _Cursor(AsyncAdapt_aiosqlite_cursor):
         self._rows.clear()
 
     async def _execute_async(self, operation: Any, parameters: Any) -> None:
-        if operation == _BEGIN:
-            self._adapted.is_begun = True
-            self._outcome = _Outcome()
-            return
         await self._travel(_execute, operation, () if parameters is None else parameters)
 
     async def _executemany_async(self, operation: Any, seq_of_parameters: Any) -> None:
@@ -125,55 +113,60 @@ class _Cursor(AsyncAdapt_aiosqlite_cursor):
 
     async def _travel(self, execute: Any, operation: str, parameters: Any) -> None:
         driver: Any = self._connection
-        has_begin = self._adapted.leave()
+        connection: Any = self._adapt_connection
+        before = connection.take_beginning()
         # `_conn` raises what SQLAlchemy knows as a lost connection, where it was closed.
-        self._outcome = await driver._execute(
-            execute, driver._conn, has_begin, operation, parameters
-        )
+        self._outcome = await driver._execute(execute, driver._conn, before, operation, parameters)
         self._rows = deque(self._outcome.rows)
 
 
-class _Connection(AsyncAdapt_aiosqlite_connection):
-    """`is_begun`: a transaction was asked for, and is begun with its first statement: SQLite's own
-    BEGIN does nothing before that. `is_used`: something was sent since the last end of one."""
+class Connection(AsyncAdapt_aiosqlite_connection):
+    """A connection whose transactions cost no trips of their own, but for their end."""
 
-    __slots__ = ("is_begun", "is_used")
+    __slots__ = ("_beginning", "_is_clean")
 
     _cursor_cls = _Cursor
 
-    def __init__(self, dbapi: Any, connection: Any) -> None:
-        super().__init__(dbapi, connection)
-        self.is_begun = False
-        self.is_used = False
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._beginning = ""
+        self._is_clean = True
 
-    def leave(self) -> bool:
-        """Notes a trip; returns whether it must begin a transaction."""
-        has_begin, self.is_begun, self.is_used = self.is_begun, False, True
-        return has_begin
+    def begin(self, statement: str) -> None:
+        """Begins a transaction together with the first statement in it."""
+        self._beginning = statement
 
-    def cursor(self, server_side: bool = False) -> Any:
-        if server_side and self.leave():
-            await_only(self._connection.execute(_BEGIN))
+    def take_beginning(self) -> str:
+        """What is to be executed first in the trip that goes now."""
+        before, self._beginning, self._is_clean = self._beginning, "", False
+        return before
+
+    def cursor(self, server_side: bool = False) -> AsyncAdapt_dbapi_cursor:
+        if server_side and self._beginning:
+            self.execute(self.take_beginning())
         return super().cursor(server_side)
 
     def rollback(self) -> None:
-        if self.is_used:
+        # The session ends its transaction, and the pool once more.
+        self._beginning = ""
+        if not self._is_clean:
             super().rollback()
-        self.is_begun = self.is_used = False
+            self._is_clean = True
 
     def commit(self) -> None:
-        if self.is_used:
+        self._beginning = ""
+        if not self._is_clean:
             super().commit()
-        self.is_begun = self.is_used = False
+            self._is_clean = True
 
 
 def _execute(
-    connection: sqlite3.Connection, has_begin: bool, operation: str, parameters: Any
+    connection: sqlite3.Connection, before: str, operation: str, parameters: Any
 ) -> _Outcome:
     cursor = connection.cursor()
     try:
-        if has_begin:
-            cursor.execute(_BEGIN)
+        if before:
+            cursor.execute(before)
         cursor.execute(operation, parameters)
         rows = cursor.fetchall() if cursor.description else []
         return _Outcome(cursor.description, cursor.rowcount, cursor.lastrowid, rows)
@@ -182,12 +175,12 @@ def _execute(
 
 
 def _execute_many(
-    connection: sqlite3.Connection, has_begin: bool, operation: str, parameters: Any
+    connection: sqlite3.Connection, before: str, operation: str, parameters: Any
 ) -> _Outcome:
     cursor = connection.cursor()
     try:
-        if has_begin:
-            cursor.execute(_BEGIN)
+        if before:
+            cursor.execute(before)
         cursor.executemany(operation, parameters)
         return _Outcome(None, cursor.rowcount, cursor.lastrowid)
     finally:

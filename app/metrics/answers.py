@@ -10,7 +10,7 @@ from app.api.compress import compressed
 from app.db import Database
 from app.metrics import service
 from app.metrics.service import LoadedSeries, Look
-from app.runs import service as runs
+from app.runs import briefs
 from app.runs.asked import AskedRuns
 
 _JSON = "application/json"
@@ -37,12 +37,8 @@ async def answer_series(
     wanted: Wanted,
     *,
     has_times: bool = False,
-    has_limit: bool = True,
 ) -> Response:
-    """See `service.series_json`. Raises `Invalid` as `service.load_series` does.
-
-    Without `has_limit` all points are read, however many: a run must not lose its charts.
-    """
+    """See `service.series_json`. Raises `Invalid` as `service.load_series` does."""
     asked = wanted.runs
     mark = service.mark_of_series(asked.slugs, asked.revision, wanted.keys, wanted.look)
     if service.is_up_to_date(mark, wanted.since):
@@ -50,11 +46,11 @@ async def answer_series(
     async with database.read() as session:
         loaded = await service.load_series(
             session,
-            await runs.get_briefs(session, asked.slugs),
+            await briefs.get_briefs(session, asked.slugs),
             wanted.keys,
             look=wanted.look,
             since=wanted.since,
-            max_stored=service.MAX_POINTS if has_limit else None,
+            max_stored=service.MAX_POINTS,
         )
     # In a thread, and with the session given back: this may be millions of points.
     return await asyncio.to_thread(_packed, request, loaded, wanted, has_times)

@@ -15,7 +15,7 @@ from app.access.principal import Principal
 from app.access.service import ObjectKind
 from app.api.deps import ApiGuard
 from app.db import ReadSession
-from app.runs import service
+from app.runs import briefs
 from app.web.deps import PageGuard, Viewer
 
 
@@ -37,7 +37,7 @@ class _OfRuns(Guard):
     async def check(self, request: Request, session: ReadSession, principal: Principal) -> None:
         """As `Guard.check`."""
         slugs = list(dict.fromkeys(self.slugs(request)))
-        found = await service.list_revisions(session, slugs) if slugs else []
+        found = await briefs.list_revisions(session, slugs) if slugs else []
         is_whole = sum(each.runs for each in found) == len(slugs)
         may_read = all(principal.allows(self.permission, each.project_id) for each in found)
         if not (slugs and is_whole and may_read):

@@ -12,7 +12,6 @@ from app.clock import utcnow
 from app.clusters import service as clusters
 from app.errors import Conflict, Invalid, NotFound, Problem
 from app.experiments import service as experiments
-from app.ids import new_id
 from app.metrics.service import PushPlace
 from app.models import (
     Cluster,
@@ -31,12 +30,12 @@ from app.names import checked_name as checked_name
 from app.paging import Page, decode_id_cursor, page_of
 from app.recipes import service as recipes
 from app.runs import launch_checks, path_users, repository, rows
+from app.runs.briefs import in_order
 from app.runs.listing import NEWEST, Wanted, list_places
-from app.runs.repository import Facts, Revisions, RunBrief
+from app.runs.repository import Facts
 from app.runs.states import ENDED, created, transition
 from app.sharing import service as sharing
 
-EXTERNAL_RECIPE = "external"
 # Whole numbers beyond are names more often than numbers.
 _LARGEST = 2**63
 
@@ -98,22 +97,8 @@ async def create_external(
         session, project, experiment or name, actor=actor
     )
     await launch_checks.check_texts(session, project.id, config or {}, name=name, tags=tags)
-    frozen = Config(
-        id=new_id(),
-        experiment_id=home.id,
-        version=None,
-        recipe=EXTERNAL_RECIPE,
-        recipe_version=1,
-        digest=experiments.digest(EXTERNAL_RECIPE, 1, config or {}),
-        values=dict(config or {}),
-        created_by=actor.name,
-        created_at=utcnow(),
-    )
+    run, frozen = rows.new_external(home, actor=actor, name=name, config=config or {}, tags=tags)
     session.add(frozen)
-    run = rows.new_run(home, frozen, actor=actor, name=name, tags=tags, status=RunStatus.RUNNING)
-    run.origin = RunOrigin.EXTERNAL
-    run.started_at = run.created_at
-    run.due_at = None
     return await _store(session, run, frozen, actor)
 
 
@@ -138,21 +123,12 @@ async def get_for_push(session: AsyncSession, slug: str) -> PushPlace:
     return PushPlace(found.run_id, found.slug, found.project_id, found.attempt or 1)
 
 
-async def get_briefs(session: AsyncSession, slugs: Sequence[str]) -> list[RunBrief]:
-    """What reading series wants of the runs, in the order of their slugs, in one query.
+async def get_many(session: AsyncSession, slugs: Sequence[str]) -> list[Run]:
+    """The runs in the order of their slugs, in one query, without anything that belongs to them.
 
     Raises `NotFound`, naming the first that is missing.
     """
-    found = {run.slug: run for run in await repository.list_briefs(session, slugs)}
-    for slug in slugs:
-        if slug not in found:
-            raise NotFound(f"there is no run {slug}")
-    return [found[slug] for slug in slugs]
-
-
-async def list_revisions(session: AsyncSession, slugs: Sequence[str]) -> list[Revisions]:
-    """Where the metrics of those of the runs stand that there are, by project, in one query."""
-    return await repository.list_revisions(session, slugs)
+    return in_order(await repository.list_by_slug(session, slugs), slugs)
 
 
 async def list_page(

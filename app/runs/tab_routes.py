@@ -11,13 +11,10 @@ from app.code import service as code
 from app.errors import NotFound
 from app.logs import service as logs
 from app.metrics import service as metrics
-from app.metrics.answers import Wanted, answer_series
 from app.metrics.charts import chart_for
-from app.metrics.questions import AskedLook, Digits, Keys, MaxPoints, Since
 from app.models import Run
 from app.routing import Router
 from app.runs import job_package, log_lines, service, views
-from app.runs.asked import Asked, PageReader
 from app.runs.contexts import (
     ChartPage,
     LogLine,
@@ -28,6 +25,7 @@ from app.runs.contexts import (
 )
 from app.runs.loading import load_head
 from app.runs.log_lines import AttemptNumber, LineNumber
+from app.web.chart_board import ChartRun, LiveBy, board, csv_url, panel
 from app.web.deps import Config, RunReader, Store
 from app.web.paging import Cursor, pager
 from app.web.search import SearchWords
@@ -38,23 +36,6 @@ LOG_LINES = 400
 POINTS = 1_000
 EVENTS = 100
 _CONTEXT_LINES = 20
-
-
-@router.get("/runs/{slug}/points")
-async def points(
-    request: Request,
-    _viewer: PageReader,
-    asked: Asked,
-    store: Store,
-    key: Keys,
-    look: AskedLook,
-    max_points: MaxPoints = POINTS,
-    digits: Digits = None,
-    since: Since = None,
-) -> Response:
-    """Points of some charts as columns, for `charts.js`."""
-    wanted = Wanted(asked, key, look, since or (), max_points, digits)
-    return await answer_series(request, store, wanted, has_limit=False)
 
 
 @router.get("/runs/{slug}/chart")
@@ -68,12 +49,14 @@ async def show_chart(
         raise NotFound(f"this run has logged no metric named {key}")
     view = found[0]
     steps, values = view.columns.steps.tolist(), view.columns.values.tolist()
+    total = views.planned_steps(run)
     context = ChartPage(
         head=head,
-        card=views.chart_card(run, chart_for(key), values[-1]),
-        data=views.points(view),
+        panel=panel([slug], chart_for(key), last=values[-1]),
+        board=board([ChartRun.of(run)], [key], live=LiveBy.STREAM, total=total),
         rows=list(zip(reversed(steps), reversed(values), strict=True)),
         sampled=view.is_sampled,
+        csv_url=csv_url([slug], [key]),
     )
     return page(request, "runs/chart.html", context)
 

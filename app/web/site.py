@@ -10,6 +10,7 @@ from app.clusters import action_routes as cluster_actions
 from app.clusters import form_routes as cluster_forms
 from app.clusters import routes as clusters
 from app.code import routes as code
+from app.compare import routes as compare
 from app.editor import import_routes
 from app.editor import routes as editor
 from app.endpoints import routes as endpoints
@@ -54,6 +55,7 @@ ROUTERS = (
     tab_routes.router,
     stream_routes.router,
     metrics.router,
+    compare.router,
     checkpoints.router,
     adapters.router,
     projects.router,

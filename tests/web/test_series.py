@@ -45,13 +45,6 @@ async def test_columns_of_several_runs(client: httpx.AsyncClient, runs: list[str
     assert (await client.get("/series", params=query)).json() == {"series": [], "cursor": None}
 
 
-async def test_one_runs_page_asks_the_same(client: httpx.AsyncClient, runs: list[str]) -> None:
-    query: dict[str, Any] = {"key": KEY, "x": "relative", "from": -1e12, "to": 1e12, "attempts": "all"}
-    answer = (await client.get(f"/runs/{runs[1]}/points", params=query)).json()
-    assert [each["is_hidden"] for each in answer["series"]] == [False, True]
-    assert answer["series"][0]["x"] == sorted(answer["series"][0]["x"])
-
-
 async def test_a_file_with_all_digits(client: httpx.AsyncClient, runs: list[str]) -> None:
     query: dict[str, Any] = {"run": runs, "key": KEY, "attempts": "all"}
     answer = await client.get("/series.csv", params=query)
