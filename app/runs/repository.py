@@ -7,7 +7,18 @@ from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    and_,
+    bindparam,
+    case,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import selectinload
 
@@ -94,6 +105,46 @@ async def find_for_push(session: AsyncSession, slug: str) -> PushRow | None:
 async def list_by_slug(session: AsyncSession, slugs: Sequence[str]) -> Sequence[Run]:
     """The runs of these slugs, in no order and without relations."""
     return (await session.scalars(select(Run).where(Run.slug.in_(slugs)))).all()
+
+
+class RunBrief(NamedTuple):
+    """What reading many runs' series wants of each."""
+
+    id: UUID
+    slug: str
+    project_id: UUID
+    metrics_revision: int
+    created_at: datetime
+    started_at: datetime | None
+
+
+class Revisions(NamedTuple):
+    """Some runs of a project: how many there are, and the sum of their metrics' revisions."""
+
+    project_id: UUID
+    runs: int
+    total: int
+
+
+# Made once: asked again every few seconds by each open chart.
+_RUNS = table_of(Run).c
+_IS_ASKED = _RUNS.slug.in_(bindparam("slugs", expanding=True))
+_BRIEFS = select(*(_RUNS[name] for name in RunBrief._fields)).where(_IS_ASKED)
+_REVISIONS = (
+    select(_RUNS.project_id, func.count(), func.sum(_RUNS.metrics_revision))
+    .where(_IS_ASKED)
+    .group_by(_RUNS.project_id)
+)
+
+
+async def list_briefs(session: AsyncSession, slugs: Sequence[str]) -> list[RunBrief]:
+    """The runs of these slugs, in no order."""
+    return [RunBrief(*row) for row in await session.execute(_BRIEFS, {"slugs": slugs})]
+
+
+async def list_revisions(session: AsyncSession, slugs: Sequence[str]) -> list[Revisions]:
+    """Where the metrics of these runs stand, by project."""
+    return [Revisions(*row) for row in await session.execute(_REVISIONS, {"slugs": slugs})]
 
 
 async def list_loaded(session: AsyncSession, run_ids: Sequence[UUID]) -> list[Run]:

@@ -168,21 +168,23 @@ class Adapter(Base):
         return go
 
     def _poll(self, runs):
-        since = []
+        since = {}
 
         def go(meter):
             if not since:
-                got = self._series(meter, runs, {"max_points": POINTS})
-                since.extend(each["cursor"] for each in got)
+                since["since"] = self._ask(meter, runs, {"max_points": POINTS})["cursor"]
                 meter.reset()
-            return len(self._series(meter, runs, {"since": since}))
+            return len(self._ask(meter, runs, since)["series"])
 
         return go
 
     def _series(self, meter, runs, query):
+        return self._ask(meter, runs, query)["series"]
+
+    def _ask(self, meter, runs, query):
         text = urlencode({"run": runs, "key": KEY, **query}, doseq=True)
         headers = {"Authorization": f"Bearer {self._secrets()['token']}"}
-        return meter.json("GET", f"/api/v1/series?{text}", headers=headers)["series"]
+        return meter.json("GET", f"/api/v1/series?{text}", headers=headers)
 
     def _file(self):
         return os.path.join(self.work, "secrets.json")
