@@ -184,4 +184,10 @@ def _prepare(connection: Any, foreign_keys: str) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    connection.exec_driver_sql(connection.get_execution_options().get(_BEGIN, "BEGIN"))
+    statement = connection.get_execution_options().get(_BEGIN)
+    if statement is not None:
+        connection.exec_driver_sql(statement)
+        return
+    # It takes no lock, so it can wait for the first statement.
+    driver: Any = connection.connection.dbapi_connection
+    driver.begin("BEGIN")

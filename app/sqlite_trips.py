@@ -15,6 +15,7 @@ from weakref import WeakSet
 
 import aiosqlite
 from sqlalchemy import event
+from sqlalchemy.connectors.asyncio import AsyncAdapt_dbapi_cursor
 from sqlalchemy.dialects.sqlite.aiosqlite import (
     AsyncAdapt_aiosqlite_connection,
     AsyncAdapt_aiosqlite_cursor,
@@ -44,7 +45,7 @@ class _Threads:
 
     def connect(self, dialect: Dialect, _record: object, arguments: Any, options: Any) -> Any:
         made: Any = dialect.connect(*arguments, async_creator_fn=self._make, **options)
-        return _Connection(made.dbapi, made.driver_connection)
+        return Connection(made.dbapi, made.driver_connection)
 
     def _make(self, *arguments: Any, **options: Any) -> aiosqlite.Connection:
         made = aiosqlite.connect(*arguments, **options)
@@ -112,20 +113,60 @@ class _Cursor(AsyncAdapt_aiosqlite_cursor):
 
     async def _travel(self, execute: Any, operation: str, parameters: Any) -> None:
         driver: Any = self._connection
+        connection: Any = self._adapt_connection
+        before = connection.take_beginning()
         # `_conn` raises what SQLAlchemy knows as a lost connection, where it was closed.
-        self._outcome = await driver._execute(execute, driver._conn, operation, parameters)
+        self._outcome = await driver._execute(execute, driver._conn, before, operation, parameters)
         self._rows = deque(self._outcome.rows)
 
 
-class _Connection(AsyncAdapt_aiosqlite_connection):
-    __slots__ = ()
+class Connection(AsyncAdapt_aiosqlite_connection):
+    """A connection whose transactions cost no trips of their own, but for their end."""
+
+    __slots__ = ("_beginning", "_is_clean")
 
     _cursor_cls = _Cursor
 
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._beginning = ""
+        self._is_clean = True
 
-def _execute(connection: sqlite3.Connection, operation: str, parameters: Any) -> _Outcome:
+    def begin(self, statement: str) -> None:
+        """Begins a transaction together with the first statement in it."""
+        self._beginning = statement
+
+    def take_beginning(self) -> str:
+        """What is to be executed first in the trip that goes now."""
+        before, self._beginning, self._is_clean = self._beginning, "", False
+        return before
+
+    def cursor(self, server_side: bool = False) -> AsyncAdapt_dbapi_cursor:
+        if server_side and self._beginning:
+            self.execute(self.take_beginning())
+        return super().cursor(server_side)
+
+    def rollback(self) -> None:
+        # The session ends its transaction, and the pool once more.
+        self._beginning = ""
+        if not self._is_clean:
+            super().rollback()
+            self._is_clean = True
+
+    def commit(self) -> None:
+        self._beginning = ""
+        if not self._is_clean:
+            super().commit()
+            self._is_clean = True
+
+
+def _execute(
+    connection: sqlite3.Connection, before: str, operation: str, parameters: Any
+) -> _Outcome:
     cursor = connection.cursor()
     try:
+        if before:
+            cursor.execute(before)
         cursor.execute(operation, parameters)
         rows = cursor.fetchall() if cursor.description else []
         return _Outcome(cursor.description, cursor.rowcount, cursor.lastrowid, rows)
@@ -133,9 +174,13 @@ def _execute(connection: sqlite3.Connection, operation: str, parameters: Any) ->
         cursor.close()
 
 
-def _execute_many(connection: sqlite3.Connection, operation: str, parameters: Any) -> _Outcome:
+def _execute_many(
+    connection: sqlite3.Connection, before: str, operation: str, parameters: Any
+) -> _Outcome:
     cursor = connection.cursor()
     try:
+        if before:
+            cursor.execute(before)
         cursor.executemany(operation, parameters)
         return _Outcome(None, cursor.rowcount, cursor.lastrowid)
     finally:

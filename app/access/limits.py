@@ -22,11 +22,26 @@ from app.web.session_cookie import read_session
 _CALLERS_AN_ADDRESS = 5
 
 
+class _Counts(MemoryStorage):
+    """The library starts a thread at each count, which forgets what is over; here once a while."""
+
+    _SECONDS = 5.0
+
+    def __init__(self) -> None:
+        self._due = 0.0
+        super().__init__()
+
+    def _MemoryStorage__schedule_expiry(self) -> None:
+        if time.monotonic() >= self._due:
+            self._due = time.monotonic() + self._SECONDS
+            super()._MemoryStorage__schedule_expiry()  # type: ignore[misc]
+
+
 class RequestCounter:
     """Counts requests by address and by credential over a sliding minute."""
 
     def __init__(self) -> None:
-        self._limiter = SlidingWindowCounterRateLimiter(MemoryStorage())
+        self._limiter = SlidingWindowCounterRateLimiter(_Counts())
 
     def count(self, item: RateLimitItem, *who: str) -> None:
         """Counts one request. Raises `TooMany` if that is one too many; it is then not counted."""

@@ -27,6 +27,7 @@ from app.outgoing import api as outgoing
 from app.projects import api as projects
 from app.recipes import api as recipes
 from app.runs import api as runs
+from app.runs import import_api
 from app.secrets import api as secrets
 from app.sharing import api as sharing
 from app.sweeps import api as sweeps
@@ -42,6 +43,7 @@ FEATURES = (
     code,
     experiments,
     runs,
+    import_api,
     sweeps,
     metrics,
     compare,

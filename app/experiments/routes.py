@@ -7,7 +7,6 @@ from fastapi import Query, Request
 from starlette.responses import HTMLResponse
 
 from app.access.permissions import Permission
-from app.clock import utcnow
 from app.experiments import service, views
 from app.experiments.contexts import ExperimentPage, ExperimentsPage, Link
 from app.experiments.loading import load_head
@@ -93,7 +92,6 @@ async def show_experiment(
         solved = await metrics.list_solve_counts(session, found.items)
         steps = await runs.pushed_steps(session, found.items)
         loads = await queue.loads(session)
-    now = utcnow()
     context = ExperimentPage(
         head=head,
         hypothesis=experiment.hypothesis,
@@ -103,7 +101,6 @@ async def show_experiment(
                 run,
                 solved.get(run.id, []),
                 load_of(run, loads),
-                now,
                 pushed_step=steps.get(run.id),
                 shows_version=True,
             )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from app.web.chart_board import ChartBoard
+from app.web.chart_board import ChartBoard, ChartPanel
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,3 +11,5 @@ class ChartsPage:
 
     title: str
     board: ChartBoard
+    panel: ChartPanel | None
+    """The only one, drawn large; None where there are several."""

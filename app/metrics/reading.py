@@ -50,10 +50,12 @@ class Look:
 
 
 class Resume(NamedTuple):
-    """Where, on the x axis, the points of a newer attempt begin."""
+    """The step at which the visible points of a newer attempt begin; `x`: its place on the axis,
+    None where it has none."""
 
-    x: float
+    step: int
     attempt: int
+    x: float | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +79,15 @@ class SeriesView:
     is_sampled: bool = False
     is_hidden: bool = False
     missing: int = 0
+    first_attempt: int = 1
     resumes: Sequence[Resume] = ()
+
+    @property
+    def attempts(self) -> Steps:
+        """The attempt that each point comes from, shape (n,)."""
+        starts = [resume.step for resume in self.resumes]
+        numbers = [self.first_attempt, *(resume.attempt for resume in self.resumes)]
+        return np.array(numbers)[np.searchsorted(starts, self.columns.steps, side="right")]
 
 
 async def read_series(
@@ -249,6 +259,7 @@ class _Sketch:
             is_sampled=is_sampled,
             is_hidden=is_hidden,
             missing=placed.missing,
+            first_attempt=attempt if attempts is None else int(attempts[0]),
             resumes=resumes,
         )
 
@@ -347,14 +358,14 @@ def _tail(row: MetricSeries) -> list[AttemptColumns]:
 
 
 def _resumes(columns: Columns, attempts: Steps | None, axis: _Axis) -> list[Resume]:
-    """Where the points of newer attempts begin; those without a place on the axis are left out."""
+    """Where the points of newer attempts begin."""
     if attempts is None or attempts[0] == attempts[-1]:
         return []
     firsts = np.flatnonzero(np.diff(attempts)) + 1
     placed = axis.place(columns.take(firsts), hidden_attempt=None)
-    x, steps = placed.places, placed.columns.steps
-    numbers = dict(zip(columns.steps[firsts].tolist(), attempts[firsts].tolist(), strict=True))
-    return [Resume(at, numbers[step]) for at, step in zip(x.tolist(), steps.tolist(), strict=True)]
+    places = dict(zip(placed.columns.steps.tolist(), placed.places.tolist(), strict=True))
+    starts = zip(columns.steps[firsts].tolist(), attempts[firsts].tolist(), strict=True)
+    return [Resume(step, attempt, places.get(step)) for step, attempt in starts]
 
 
 def _limit_points(rows: Sequence[MetricSeries], limit: int) -> None:

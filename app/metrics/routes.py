@@ -1,13 +1,12 @@
-"""Charts of chosen metrics of chosen runs: their page, their points."""
+"""Charts of chosen metrics of chosen runs: their page, their points as columns and as CSV."""
 
 import asyncio
 
-from fastapi import Request
-from starlette.responses import HTMLResponse, Response, StreamingResponse
+from fastapi import Request, Response
+from starlette.responses import HTMLResponse, StreamingResponse
 
 from app.api.compress import compressed
 from app.metrics import service
-from app.metrics.charts import chart_for
 from app.metrics.contexts import ChartsPage
 from app.metrics.questions import AskedLook, Digits, Keys, MaxPoints, Runs, Since
 from app.routing import Router
@@ -29,20 +28,19 @@ async def show_charts(
     """
     async with store.read() as session:
         found = await runs.get_many(session, list(dict.fromkeys(run)))
-    keys = list(dict.fromkeys(key))
-    titles = [chart_for(each).title for each in keys]
-    context = ChartsPage(
-        title=titles[0] if len(titles) == 1 else f"{len(titles)} charts",
-        board=board([ChartRun.of(each) for each in found], keys),
-    )
+    shown = board([ChartRun.of(each) for each in found], key)
+    panels = [each for group in shown.groups for each in group.panels]
+    only = panels[0] if len(panels) == 1 else None
+    title = only.title if only else f"{len(panels)} charts"
+    context = ChartsPage(title=title, board=shown, panel=only)
     return page(request, "charts/show.html", context)
 
 
-@router.get("/charts/series")
-async def read_points(
+@router.get("/series")
+async def read_series(
     request: Request,
-    store: Store,
     _viewer: RunReader,
+    store: Store,
     run: Runs,
     key: Keys,
     look: AskedLook,
@@ -50,28 +48,24 @@ async def read_points(
     digits: Digits = None,
     since: Since = None,
 ) -> Response:
-    """As `GET /api/v1/series`, for the scripts of pages, which have no token."""
+    """What `GET /api/v1/series` answers, for `panels.js`."""
     async with store.read() as session:
         found = await runs.get_many(session, list(dict.fromkeys(run)))
         loaded = await service.load_series(
             session, found, key, look=look, since=since or (), max_stored=service.MAX_POINTS
         )
-
-    def packed() -> Response:
-        body = service.series_json(loaded, max_points, digits=digits)
-        return compressed(request, Response(body, media_type="application/json"))
-
-    return await asyncio.to_thread(packed)
+    body = await asyncio.to_thread(service.series_json, loaded, max_points, digits=digits)
+    answer = Response(body, media_type="application/json")
+    return await asyncio.to_thread(compressed, request, answer)
 
 
-@router.get("/charts/series.csv")
-async def download_points(
-    store: Store, _viewer: RunReader, run: Runs, key: Keys
+@router.get("/series.csv")
+async def download_series(
+    _viewer: RunReader, store: Store, run: Runs, key: Keys, look: AskedLook
 ) -> StreamingResponse:
-    """All points of these metrics of these runs, none left out."""
+    """The points of a chart, all of them and with all their digits."""
     async with store.read() as session:
         found = await runs.get_many(session, list(dict.fromkeys(run)))
-    name = f"{found[0].slug}.csv" if len(found) == 1 else "runs.csv"
-    lines = service.csv_of(store, found, list(dict.fromkeys(key)))
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingResponse(lines, media_type="text/csv", headers=headers)
+    body = service.csv_of(store, found, key, look)
+    headers = {"Content-Disposition": 'attachment; filename="skydeck-series.csv"'}
+    return StreamingResponse(body, media_type="text/csv", headers=headers)

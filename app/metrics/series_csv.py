@@ -1,62 +1,61 @@
-"""Points of series as CSV, every one as it is stored, written as they are read."""
+"""The points of charts as CSV, a line a point, with all digits and none left out."""
 
-import asyncio
 import csv
 import io
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 
 import numpy as np
 
 from app.csv_cells import cell
 from app.db import Database
-from app.metrics import reading
-from app.metrics.columns import Columns, Floats
-from app.models import Run
+from app.metrics.columns import Floats
+from app.metrics.reading import Look, SeriesRun, SeriesView, load_series
 
-_TITLES = ("run", "name", "key", "step", "time", "value")
-_ROWS_AT_ONCE = 20_000
-_ALL_POINTS = 2**62
+COLUMNS = ("run", "key", "attempt", "is_hidden", "step", "time", "x", "value")
+_ALL = 2**31
+_RUNS_AT_ONCE = 10
+_LINES_AT_ONCE = 10_000
+_ODD = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 async def csv_of(
-    database: Database, runs: Sequence[Run], keys: Sequence[str]
+    database: Database, runs: Sequence[SeriesRun], keys: Sequence[str], look: Look
 ) -> AsyncIterator[str]:
-    """The file in pieces: titles, then a line a point, run by run and key by key.
-
-    Values have all their digits, or say `NaN`, `Infinity`, `-Infinity`; times are RFC 3339, empty
-    where unknown. One series is in memory at a time, and no session is held while it is sent.
-    """
-    yield _lines([_TITLES])
-    for run in runs:
-        for key in keys:
-            async with database.read() as session:
-                loaded = await reading.load_series(session, [run], [key])
-            views = await asyncio.to_thread(loaded.views, _ALL_POINTS)
-            for view in views:
-                columns, place = view.columns, [run.slug, cell(run.name), cell(key)]
-                for start in range(0, len(columns), _ROWS_AT_ONCE):
-                    some = columns.take(slice(start, start + _ROWS_AT_ONCE))
-                    yield await asyncio.to_thread(_points, some, place)
+    """The file in pieces. A few runs are read at a time; no session is held while it is sent."""
+    yield _text([COLUMNS])
+    for start in range(0, len(runs), _RUNS_AT_ONCE):
+        some = runs[start : start + _RUNS_AT_ONCE]
+        async with database.read() as session:
+            loaded = await load_series(session, some, keys, look=look)
+        for view in loaded.iter_views(_ALL):
+            for piece in lines_of(view):
+                yield piece
 
 
-def _points(columns: Columns, place: Sequence[str]) -> str:
-    rows = zip(columns.steps.tolist(), _times(columns.times), columns.numbers(), strict=True)
-    return _lines([*place, step, at, _value(value)] for step, at, value in rows)
+def lines_of(view: SeriesView) -> Iterator[str]:
+    """One series in pieces. `x` is empty where it is the step."""
+    run, key = cell(view.run), cell(view.key)
+    attempts, numbers = view.attempts.tolist(), view.columns.numbers()
+    steps, times = view.columns.steps.tolist(), _times(view.columns.times)
+    places: Sequence[object] = [""] * len(steps) if view.x is None else view.x.tolist()
+    for start in range(0, len(steps), _LINES_AT_ONCE):
+        part = slice(start, start + _LINES_AT_ONCE)
+        columns = (attempts[part], steps[part], times[part], places[part], numbers[part])
+        yield _text(
+            (run, key, attempt, int(view.is_hidden), step, at, x, _ODD.get(str(value), value))
+            for attempt, step, at, x, value in zip(*columns, strict=True)
+        )
 
 
-def _times(seconds: Floats) -> list[str]:
-    known = np.isfinite(seconds)
-    at = (np.where(known, seconds, 0) * 1000).round().astype("datetime64[ms]")
-    texts: list[str] = np.where(known, np.datetime_as_string(at, timezone="UTC"), "").tolist()
-    return texts
+def _times(times: Floats) -> list[str]:
+    """RFC 3339 in UTC, to the millisecond; empty where unknown."""
+    known = np.isfinite(times)
+    rounded = (np.where(known, times, 0.0) * 1000).round().astype("datetime64[ms]")
+    texts = np.datetime_as_string(rounded, timezone="UTC")
+    return np.where(known, texts, "").tolist()  # type: ignore[no-any-return]  # of strings
 
 
-def _value(value: float) -> str:
-    text = repr(value)
-    return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(text, text)
-
-
-def _lines(rows: Iterable[Sequence[object]]) -> str:
+def _text(rows: Iterator[Sequence[object]] | Sequence[Sequence[object]]) -> str:
     text = io.StringIO()
     csv.writer(text).writerows(rows)
     return text.getvalue()

@@ -44,7 +44,7 @@ def _columns(view: SeriesView, digits: int | None) -> dict[str, object]:
         "x": None if view.x is None else _packed(view.x),
         "odd": _odd(view),
         "missing": view.missing,
-        "resumes": [list(resume) for resume in view.resumes],
+        "resumes": [(each.x, each.attempt) for each in view.resumes if each.x is not None],
         "sampled": view.is_sampled,
         "is_new": view.is_new,
         "cursor": view.cursor,

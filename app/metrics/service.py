@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -16,7 +17,7 @@ from app.metrics.axes import Axis, Window
 from app.metrics.charts import HERO_KEY
 from app.metrics.columns import Columns
 from app.metrics.cursors import Cursor
-from app.metrics.ingest import MetricPoint, ingest, ingest_columns
+from app.metrics.ingest import MetricPoint, ingest, ingest_columns, ingest_new
 from app.metrics.pruning import prune
 from app.metrics.reading import LoadedSeries, Look, SeriesView, load_series, read_series
 from app.metrics.repository import EvaluationCount, SolveCount
@@ -35,6 +36,8 @@ __all__ = [
     "SeriesView",
     "SolveCount",
     "Window",
+    "add_new",
+    "check_key_count",
     "csv_of",
     "ingest",
     "list_series",
@@ -50,6 +53,13 @@ MAX_POINTS = 2_000_000
 """Stored points that one call of the API may unpack, unless they are of a single series."""
 MAX_KEYS = 20_000
 """Keys of a run that is fed by pushes; a log cannot say no, so it has no such limit."""
+
+
+class HasId(Protocol):
+    """A run, or what stands for one."""
+
+    @property
+    def id(self) -> UUID: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +107,7 @@ async def find_evaluation(
 
 
 async def list_solve_counts(
-    session: AsyncSession, runs: Sequence[Run]
+    session: AsyncSession, runs: Sequence[HasId]
 ) -> dict[UUID, list[SolveCount]]:
     """The evaluations by run id, by step, in one query and without their items."""
     return await repository.list_solve_counts(session, [run.id for run in runs])
@@ -126,14 +136,27 @@ async def push(
     """
 
     async def admit(keys: Sequence[str], known: int) -> None:
-        if known + len(keys) > MAX_KEYS:
-            raise _invalid("key", f"a run has at most {MAX_KEYS:,} keys; no point was stored")
+        check_key_count(known + len(keys))
         # One text: thousands of keys are looked through at once.
         await secrets.refuse_values(session, [place.project_id], {"key": "\n".join(keys)})
 
     target = Target("run", place.slug, place.project_id)
     await audit.record_daily(session, actor, Action.RUN_PUSH, target)
     return await ingest_columns(session, place.run_id, place.attempt, columns, admit=admit)
+
+
+async def add_new(session: AsyncSession, given: Mapping[UUID, Mapping[str, Columns]]) -> int:
+    """Stores points of runs, by id, that were just made; returns how many.
+
+    What the keys may be is asked of `check_key_count` and of whoever made the runs.
+    """
+    return await ingest_new(session, given)
+
+
+def check_key_count(count: int, *, place: str = "key") -> None:
+    """Raises `Invalid` beyond `MAX_KEYS`."""
+    if count > MAX_KEYS:
+        raise _invalid(place, f"a run has at most {MAX_KEYS:,} keys; no point was stored")
 
 
 def _invalid(field: str, message: str) -> Invalid:

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy import ColumnElement, Select, and_, exists, false, func, not_, or_, select, true
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -44,7 +43,7 @@ from app.runs.filter_language import (
 )
 
 FEW = 2_000
-"""So many runs are named one by one; more are asked for as the table goes along."""
+"""So many runs are found first; where more fit, each is asked as the table goes along."""
 _OWN = {"id": Run.slug, "name": Run.name, "owner": Run.owner}
 _OTHERS: dict[str, tuple[Any, Any, Any]] = {
     "experiment": (Experiment.name, Experiment.id, Run.experiment_id),
@@ -89,11 +88,13 @@ async def where(
     """The condition on `Run`. Raises `Invalid` for times and statuses that are none."""
     if node is None:
         return true()
-    for part in _conjuncts(node):
-        if isinstance(part, Condition) and part.field.kind in _SPREAD:
-            found = await _few(session, part, keys)
-            if found is not None:
-                return and_(Run.id.in_(found), _compiled(node, keys, now))
+    parts = _conjuncts(node)
+    for part in parts:
+        if isinstance(part, Condition) and part.field.kind in _SPREAD and not _is_other(part):
+            query = _fitting(part, keys)
+            if query is not None and await _is_rare(session, query):
+                rest = (_compiled(each, keys, now) for each in parts if each is not part)
+                return and_(Run.id.in_(query), *rest)
     return _compiled(node, keys, now)
 
 
@@ -108,13 +109,10 @@ def _conjuncts(node: Node) -> Sequence[Node]:
     return node.parts if isinstance(node, All) else (node,)
 
 
-async def _few(session: AsyncSession, condition: Condition, keys: Keys) -> list[UUID] | None:
-    """The runs that fit, if they are few."""
-    query = _fitting(condition, keys)
-    if query is None:
-        return []
-    found: list[UUID] = list(await session.scalars(query.limit(FEW + 1)))
-    return found if len(found) <= FEW else None
+async def _is_rare(session: AsyncSession, query: Select[Any]) -> bool:
+    """Whether so few runs fit that they are found first."""
+    some = query.limit(FEW + 1).subquery()
+    return (await session.scalar(select(func.count()).select_from(some)) or 0) <= FEW
 
 
 def _compiled(node: Node, keys: Keys, now: datetime) -> ColumnElement[bool]:
@@ -149,7 +147,7 @@ def _condition(condition: Condition, keys: Keys, now: datetime) -> ColumnElement
 
 def _of_others(condition: Condition, keys: Keys) -> ColumnElement[bool]:
     """Whether a run has a row that fits."""
-    is_other = condition.operator == "!=" and condition.field.kind is Kind.TAG
+    is_other = _is_other(condition)
     if is_other:
         condition = Condition(condition.field, "=", condition.values)
     query = _fitting(condition, keys)
@@ -160,12 +158,15 @@ def _of_others(condition: Condition, keys: Keys) -> ColumnElement[bool]:
     return not_(found) if is_other else found
 
 
+def _is_other(condition: Condition) -> bool:
+    """Whether it is about all that a run has not."""
+    return condition.operator == "!=" and condition.field.kind is Kind.TAG
+
+
 def _fitting(condition: Condition, keys: Keys) -> Select[Any] | None:
     """The ids of the runs with a row that fits; None: the key is unknown."""
     field = condition.field
     if field.kind is Kind.TAG:
-        if condition.operator == "!=":
-            return select(Run.id)
         return select(RunTag.run_id).where(_compare(RunTag.tag, condition, condition.values))
     known = keys.metrics if field.kind is Kind.METRIC else keys.configs
     if field.name not in known:

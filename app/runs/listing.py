@@ -1,7 +1,8 @@
 """Lists of runs: narrowed, filtered, in any order, a page at a time."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 from uuid import UUID
 
 from sqlalchemy import ColumnElement
@@ -14,9 +15,11 @@ from app.runs import filter_sql, order_sql, repository
 from app.runs.filter_language import Node, parse
 from app.runs.filter_sql import Keys, find_keys, keys_in
 from app.runs.order_sql import Place
+from app.runs.shown import ShownRun
 from app.runs.sorting import Sort, cursor_of, parse_sort, place_of
 
 NEWEST = "-created_at"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,15 +45,35 @@ async def list_places(
 
     Raises `Invalid` for the filter, the order and the cursor.
     """
+    found = await _listed(order_sql.list_places, session, wanted, limit, cursor)
+    return page_of(found, limit, _cursor)
+
+
+async def list_shown(
+    session: AsyncSession, wanted: Wanted, *, limit: int, cursor: str | None = None
+) -> Page[tuple[Place, ShownRun]]:
+    """As `list_places`, with what a table shows of each run."""
+    found = await _listed(order_sql.list_shown, session, wanted, limit, cursor)
+    return page_of(found, limit, lambda row: _cursor(row[0]))
+
+
+async def _listed(
+    read: Callable[..., Awaitable[list[T]]],
+    session: AsyncSession,
+    wanted: Wanted,
+    limit: int,
+    cursor: str | None,
+) -> list[T]:
     order = parse_sort(wanted.sort)
     after = place_of(cursor, order) if cursor else None
     node = parse(wanted.filter)
     keys = await _keys(session, node, order)
     condition = await _condition(session, wanted, node, keys)
-    places = await order_sql.list_places(
-        session, condition, order, keys, after=after, limit=limit + 1
-    )
-    return page_of(places, limit, lambda place: cursor_of(place.walk, place.value, place.tie))
+    return await read(session, condition, order, keys, after=after, limit=limit + 1)
+
+
+def _cursor(place: Place) -> list[Any]:
+    return cursor_of(place.walk, place.value, place.tie)
 
 
 async def condition_of(session: AsyncSession, wanted: Wanted) -> ColumnElement[bool]:

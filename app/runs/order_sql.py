@@ -4,17 +4,22 @@ First the runs that have a value, along the index of that value; then those with
 A page goes on from the value and the number of the last row shown, so any page costs the same.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, and_, exists, literal, or_, select
+from sqlalchemy import ColumnElement, Select, and_, exists, literal, null, or_, select, type_coerce
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.types import NullType
 
 from app.models import ConfigValue, MetricSeries, Run
 from app.runs.filter_sql import Keys, statistic_column
+from app.runs.shown import ShownRun, add_to, reader
 from app.runs.sorting import Sort
+
+Start = tuple[int, Any, Any]
+"""The walk, the value and what decides ties of the last row shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,32 +48,68 @@ async def list_places(
     sort: Sort,
     keys: Keys,
     *,
-    after: tuple[int, Any, Any] | None,
+    after: Start | None,
     limit: int,
 ) -> list[Place]:
     """At most `limit` rows after the place (walk, value, tie) of the last one shown."""
     found: list[Place] = []
-    first = after[0] if after else 0
-    for number, walk in _walks(sort, keys):
-        if number < first or len(found) == limit:
-            continue
-        query = _query(walk, condition, after if after and number == first else None)
-        rows = await session.execute(query.limit(limit - len(found)))
-        found += [Place(row[0], number, row[1], row[2]) for row in rows]
+    for number, walk, start in _walks_from(sort, keys, after):
+        query = _query(walk, condition, start).limit(limit - len(found))
+        found += [Place(row[0], number, row[1], row[2]) for row in await session.execute(query)]
+        if len(found) == limit:
+            break
     return found
 
 
-def _query(
-    walk: _Walk, condition: ColumnElement[bool], after: tuple[int, Any, Any] | None
-) -> Select[Any]:
-    value = literal(None) if walk.value is None else walk.value
-    query = walk.base.add_columns(Run.id, value, walk.tie).where(condition)
-    if after is not None:
-        query = query.where(_beyond(walk, after[1], after[2]))
+async def list_shown(
+    session: AsyncSession,
+    condition: ColumnElement[bool],
+    sort: Sort,
+    keys: Keys,
+    *,
+    after: Start | None,
+    limit: int,
+) -> list[tuple[Place, ShownRun]]:
+    """As `list_places`, each with what a table shows of its run, by the same statements."""
+    found: list[tuple[Place, ShownRun]] = []
+    read = reader(session.get_bind().dialect)
+    for number, walk, start in _walks_from(sort, keys, after):
+        some = _query(walk, condition, start).limit(limit - len(found)).subquery()
+        run_id, value, tie = some.c
+        # Only the last one is ever looked at, and an id is the run's.
+        query = select(value, type_coerce(tie, NullType()).label("raw_tie"))
+        query = add_to(query.join_from(some, Run, Run.id == run_id))
+        down = [column.desc() if walk.is_descending else column for column in (value, tie)]
+        for at, decides, *row in await session.execute(query.order_by(*down)):
+            run = read(tuple(row))
+            last = run.id if walk.tie is Run.id else decides
+            found.append((Place(run.id, number, at, last), run))
+        if len(found) == limit:
+            break
+    return found
+
+
+def _query(walk: _Walk, condition: ColumnElement[bool], start: Start | None) -> Select[Any]:
+    value = null() if walk.value is None else walk.value
+    names = (Run.id.label("run_id"), value.label("value"), walk.tie.label("tie"))
+    query = walk.base.add_columns(*names).where(condition)
+    if start is not None:
+        query = query.where(_beyond(walk, start[1], start[2]))
     order = [] if walk.value is None else [walk.value]
     columns = [*order, walk.tie]
     down = [column.desc() for column in columns]
     return query.order_by(*(down if walk.is_descending else columns))
+
+
+def _walks_from(
+    sort: Sort, keys: Keys, after: Start | None
+) -> Iterator[tuple[int, _Walk, Start | None]]:
+    """The walks that are left, the first of them from the last row shown."""
+    for number, walk in _walks(sort, keys):
+        if after is None or number > after[0]:
+            yield number, walk, None
+        elif number == after[0]:
+            yield number, walk, after
 
 
 def _beyond(walk: _Walk, value: Any, tie: Any) -> ColumnElement[bool]:

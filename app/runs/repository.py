@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Select, and_, case, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import joinedload, load_only, selectinload
+from sqlalchemy.orm import selectinload
 
 from app.interned import execute_many, numbers_of, table_of
 from app.models import (
@@ -24,7 +24,6 @@ from app.models import (
     MetricKey,
     MetricSeries,
     Run,
-    RunOrigin,
     RunStatus,
     RunTag,
     Sweep,
@@ -33,24 +32,6 @@ from app.runs.states import ENDED
 
 # As `recipes.flatten` cuts what is stored.
 _VALUE_LENGTH = 500
-_SHOWN = (
-    Run.slug,
-    Run.name,
-    Run.project_id,
-    Run.cluster_id,
-    Run.origin,
-    Run.status,
-    Run.status_reason,
-    Run.desired_status,
-    Run.conditions,
-    Run.tags,
-    Run.owner,
-    Run.created_at,
-    Run.started_at,
-    Run.ended_at,
-    Run.step,
-    Run.total_steps,
-)
 _ACTIVE = (RunStatus.SUBMITTING, RunStatus.PENDING, RunStatus.RUNNING, RunStatus.STOPPING)
 
 
@@ -120,29 +101,6 @@ async def list_loaded(session: AsyncSession, run_ids: Sequence[UUID]) -> list[Ru
     runs = await session.scalars(_loaded(select(Run).where(Run.id.in_(run_ids))))
     found = {run.id: run for run in runs}
     return [found[run_id] for run_id in run_ids if run_id in found]
-
-
-async def list_for_table(
-    session: AsyncSession, run_ids: Sequence[UUID]
-) -> list[tuple[Run, int | None]]:
-    """What a table shows of the runs, in the order of their ids, in one query.
-
-    With experiment and cluster, and the newest step that was pushed to an external run.
-    """
-    steps = select(func.max(MetricSeries.last_step)).where(MetricSeries.run_id == Run.id)
-    pushed = case((Run.origin == RunOrigin.EXTERNAL, steps.correlate(Run).scalar_subquery()))
-    query = select(Run, pushed).where(Run.id.in_(run_ids)).options(*_table_options())
-    found = {run.id: (run, step) for run, step in await session.execute(query)}
-    return [found[run_id] for run_id in run_ids if run_id in found]
-
-
-@cache
-def _table_options() -> Sequence[Any]:
-    return (
-        load_only(*_SHOWN, raiseload=True),
-        joinedload(Run.experiment, innerjoin=True).load_only(Experiment.name, raiseload=True),
-        joinedload(Run.cluster).load_only(Cluster.name, Cluster.status, raiseload=True),
-    )
 
 
 def shown(

@@ -58,7 +58,7 @@ async def show(request: Request, slug: str, store: Store, viewer: RunReader) -> 
         hero_rows=[(c.step, rate_figure(c.solved, c.n)) for c in reversed(counts)],
         grid=views.maze_grid(newest, before=before, run_slug=slug) if newest else None,
         has_mazes=newest is not None or run.origin is RunOrigin.SUBMITTED,
-        board=views.chart_board(run, series, hero=hero.key),
+        board=views.chart_board(run, series, hero=hero.key, total=views.planned_steps(run)),
     )
     return page(request, "runs/show.html", context)
 

@@ -9,11 +9,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.db import Database
 from app.errors import Invalid, Problem
-from app.models import Run
 from app.paging import Page
-from app.runs import repository, table_repository
+from app.runs import table_repository
 from app.runs.filter_sql import find_keys
-from app.runs.listing import Wanted, condition_of, list_places
+from app.runs.listing import Wanted, condition_of, list_shown
+from app.runs.shown import ShownRun
 from app.runs.sorting import Sort, parse_sort
 from app.runs.table_repository import Aggregate, Group
 
@@ -28,13 +28,9 @@ Cell = float | int | str | None
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A run with its experiment and cluster, and the values of the chosen columns.
+    """A run and the values of the chosen columns."""
 
-    `pushed_step` is the newest step of a run that is fed from outside.
-    """
-
-    run: Run
-    pushed_step: int | None
+    run: ShownRun
     cells: Sequence[Cell]
 
 
@@ -68,11 +64,9 @@ async def list_rows(
     cursor: str | None = None,
 ) -> Page[TableRow]:
     """A page of the table, in at most five queries. Raises as `list_places` does."""
-    page = await list_places(session, wanted, limit=limit, cursor=cursor)
-    ids = [place.run_id for place in page.items]
-    runs = await repository.list_for_table(session, ids)
-    cells = await _cells(session, ids, columns)
-    rows = [TableRow(run, step, cells[run.id]) for run, step in runs]
+    page = await list_shown(session, wanted, limit=limit, cursor=cursor)
+    cells = await _cells(session, [run.id for _, run in page.items], columns)
+    rows = [TableRow(run, cells.get(run.id, ())) for _, run in page.items]
     return Page(rows, page.next_cursor)
 
 
@@ -126,9 +120,9 @@ async def search_names(
 async def _cells(
     session: AsyncSession, ids: Sequence[UUID], columns: Sequence[Sort]
 ) -> dict[UUID, list[Cell]]:
-    cells: dict[UUID, list[Cell]] = {run_id: [None] * len(columns) for run_id in ids}
     if not columns or not ids:
-        return cells
+        return {}
+    cells: dict[UUID, list[Cell]] = {run_id: [None] * len(columns) for run_id in ids}
     keys = await find_keys(
         session,
         [column.name for column in columns if column.kind == "metric"],

@@ -46,7 +46,7 @@ def _fields(row: TableRow) -> list[Cell]:
         run.owner,
         ", ".join(run.tags),
         *(at.isoformat() if at else None for at in times),
-        run.step if row.pushed_step is None else row.pushed_step,
+        run.step if run.pushed_step is None else run.pushed_step,
     ]
 
 

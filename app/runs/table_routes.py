@@ -1,6 +1,6 @@
 """The table of runs: the page, its CSV file, its column picker and its saved views."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 from uuid import UUID
 
@@ -8,17 +8,18 @@ from fastapi import Depends, Form, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from app.api.compress import compressed
-from app.clock import utcnow
 from app.db import ReadSession
 from app.errors import Invalid
 from app.metrics import service as metrics
-from app.models import RunStatus
+from app.models import RunOrigin, RunStatus
 from app.projects import service as projects
 from app.routing import Router
 from app.runs import queue, saved_views, table, table_views
 from app.runs.contexts import ColumnPicker, RunsPage
 from app.runs.listing import Wanted
 from app.runs.loading import embedded_line
+from app.runs.queue import ClusterLoad
+from app.runs.shown import ShownRun
 from app.runs.table_csv import csv_of
 from app.runs.table_views import STATUSES, Asked
 from app.web.cluster_line import load_of
@@ -26,7 +27,7 @@ from app.web.deps import Reader, SignedIn, Store, Viewer
 from app.web.flash import flash
 from app.web.htmx import HtmxRequest
 from app.web.paging import Cursor, pager
-from app.web.run_table import RunRow, run_row
+from app.web.run_table import RunRow, run_row, shown_row
 from app.web.search import SearchWords
 from app.web.templating import fragment, page
 
@@ -187,19 +188,24 @@ async def _rows(
     session: ReadSession, found: Sequence[table.TableRow], viewer: Viewer, project: str
 ) -> list[RunRow]:
     runs = [row.run for row in found]
-    counts = await metrics.list_solve_counts(session, runs) if runs else {}
+    # Runs that are fed from outside have no evaluations that we read.
+    followed = [run for run in runs if run.origin is RunOrigin.SUBMITTED]
+    counts = await metrics.list_solve_counts(session, followed) if followed else {}
     # Only what waits has a place in a queue.
     is_waiting = any(run.status is RunStatus.QUEUED for run in runs)
     loads = await queue.loads(session) if is_waiting else {}
-    now = utcnow()
+    badges = {} if project else viewer.project_badges()
     return [
-        run_row(
-            row.run,
-            counts.get(row.run.id, []),
-            load_of(row.run, loads),
-            now,
-            pushed_step=row.pushed_step,
-            project_name="" if project else viewer.project_badge(row.run.project_id),
-        )
-        for row in found
+        _row(run, counts.get(run.id, ()), loads, badges.get(run.project_id, "")) for run in runs
     ]
+
+
+def _row(
+    run: ShownRun,
+    counts: Sequence[metrics.SolveCount],
+    loads: Mapping[UUID, ClusterLoad],
+    project_name: str,
+) -> RunRow:
+    if run.status is not RunStatus.QUEUED:
+        return shown_row(run, tuple(counts), project_name)
+    return run_row(run, counts, load_of(run, loads), project_name=project_name)

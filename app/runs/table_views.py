@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from urllib.parse import urlencode
 
 from app.models import RunStatus, SavedView
@@ -36,6 +37,8 @@ _SORTED = {
     "who": "owner",
     "started": "started_at",
 }
+# A table asks for itself again every few seconds.
+_ASKED_KEPT = 256
 _OFFERED = ("last", "best")
 
 
@@ -84,6 +87,7 @@ class Asked:
         return f"{path}?{text}" if text else path
 
 
+@lru_cache(maxsize=_ASKED_KEPT)
 def chips(asked: Asked) -> list[StatusChip]:
     return [
         StatusChip(title, replace(asked, status=value).url(), is_current=asked.status == value)
@@ -96,6 +100,7 @@ def without_sweep(asked: Asked) -> str:
     return replace(asked, sweep="").url()
 
 
+@lru_cache(maxsize=_ASKED_KEPT)
 def heads(asked: Asked) -> dict[str, ColumnHead]:
     """The fixed columns that can be sorted, by name."""
     return {name: _head(asked, sort, name, "") for name, sort in _SORTED.items()}
@@ -126,6 +131,7 @@ def groups_of(asked: Asked, groups: Sequence[Group], columns: Sequence[Sort]) ->
     ]
 
 
+@lru_cache(maxsize=_ASKED_KEPT)
 def group_names(asked: Asked) -> list[StatusChip]:
     """What can be grouped by: fixed fields, and the config keys among the columns."""
     configs = [column for column in asked.columns if column.startswith("config:")]

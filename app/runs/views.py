@@ -228,10 +228,15 @@ def hero_spec(run: Run, counts: SolveCounts, series: Sequence[MetricSeries]) -> 
     return chart_for(STAND_IN_KEY if stands_in else HERO_KEY)
 
 
-def chart_board(run: Run, series: Sequence[MetricSeries], *, hero: str) -> ChartBoard:
-    """A panel for each key but `hero`, in the groups and order of `metrics.charts`."""
+def chart_board(
+    run: Run, series: Sequence[MetricSeries], *, hero: str, total: int | None = None
+) -> ChartBoard:
+    """A panel for each key but `hero`, in the groups and order of `metrics.charts`.
+
+    `total`: see `planned_steps`.
+    """
     last = {row.key: row.last for row in series if row.key != hero}
-    return board([ChartRun.of(run)], last, last=last, live=LiveBy.STREAM, total=planned_steps(run))
+    return board([ChartRun.of(run)], last, last=last, live=LiveBy.STREAM, total=total)
 
 
 def planned_steps(run: Run) -> int | None:

@@ -8,7 +8,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from app.access.permissions import Permission
-from app.clock import utcnow
 from app.db import Database, ReadSession
 from app.errors import Conflict, Invalid, Problem
 from app.experiments import service as experiments
@@ -223,8 +222,7 @@ async def _page(session: ReadSession, sweep: Sweep, viewer: Viewer, sort: str) -
     counts = await service.count_statuses(session, [sweep])
     solved = await metrics.list_solve_counts(session, found)
     loads = await queue.loads(session)
-    now = utcnow()
-    rows = [run_row(run, solved.get(run.id, []), load_of(run, loads), now) for run in found]
+    rows = [run_row(run, solved.get(run.id, []), load_of(run, loads)) for run in found]
     return views.sweep_page(
         sweep,
         counts.get(sweep.id, {}),

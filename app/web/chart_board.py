@@ -13,8 +13,8 @@ from app.models import Run
 from app.runs.states import ENDED
 from app.web.run_table import colour_of
 
-SERIES_URL = "/charts/series"
-CSV_URL = "/charts/series.csv"
+SERIES_URL = "/series"
+CSV_URL = "/series.csv"
 _UNITS = {"share": "", "seconds": "s"}
 
 

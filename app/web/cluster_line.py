@@ -7,6 +7,7 @@ from uuid import UUID
 
 from app.models import Cluster, Run
 from app.runs.queue import ClusterLoad
+from app.runs.shown import ShownRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,6 @@ def cluster_line(cluster: Cluster, load: ClusterLoad) -> ClusterLine:
     )
 
 
-def load_of(run: Run, loads: Mapping[UUID, ClusterLoad]) -> ClusterLoad:
+def load_of(run: Run | ShownRun, loads: Mapping[UUID, ClusterLoad]) -> ClusterLoad:
     """What the run's cluster is busy with."""
     return loads.get(run.cluster_id, ClusterLoad()) if run.cluster_id else ClusterLoad()

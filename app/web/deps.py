@@ -46,8 +46,12 @@ class Viewer:
 
     def project_badge(self, project_id: UUID) -> str:
         """The project's name, where the viewer sees several and must tell them apart."""
+        return self.project_badges().get(project_id, "")
+
+    def project_badges(self) -> dict[UUID, str]:
+        """The names of all projects, where there are several."""
         names = {each.project_id: each.name for each in self.projects}
-        return names.get(project_id, "") if len(names) > 1 else ""
+        return names if len(names) > 1 else {}
 
     def may(self, permission: Permission, project_id: UUID | None = None) -> bool:
         return self.principal.allows(permission, project_id)

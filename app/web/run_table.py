@@ -1,18 +1,22 @@
 """Rows of the table of runs, which the pages of several features show."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 from app.metrics.service import SolveCount
 from app.metrics.statistics import wilson_interval
 from app.models import Config, Run
 from app.runs.queue import ClusterLoad
+from app.runs.shown import ShownRun
 from app.runs.states import ENDED
-from app.web.run_words import queue_words, seconds_taken
+from app.web.run_words import queue_words
 from app.web.svg import sparkline
 
 _COLOURS = 10
+# Of some 1 kB each.
+_ROWS_KEPT = 4_000
 _CONDITION_WORDS = {
     "unreachable": "Cluster does not answer",
     "not_submitted": "Not submitted yet",
@@ -75,19 +79,37 @@ class RunRow:
     total_steps: int | None
     cluster_name: str
     owner: str
+    tags: tuple[str, ...]
     started_at: datetime | None
-    # No part of what makes rows alike: it grows all the time, and is handed to what renders them.
-    duration_seconds: float | None = field(compare=False)
+    ended_at: datetime | None
+    """From these two comes the duration, when it is rendered: nothing here grows with the time."""
     is_live: bool
     version: str
     """The config version, such as `v2`; empty where that is not told."""
 
+    def __hash__(self) -> int:
+        # Enough to tell rows apart: each is looked up at every look at the table.
+        return hash((self.slug, self.status, self.step))
+
+    def seconds_taken(self, now: datetime) -> float | None:
+        """From its start to its end, or until now; None before it starts."""
+        if self.started_at is None:
+            return None
+        return max(0.0, ((self.ended_at or now) - self.started_at).total_seconds())
+
+
+@lru_cache(maxsize=_ROWS_KEPT)
+def shown_row(run: ShownRun, counts: tuple[SolveCount, ...], project_name: str) -> RunRow:
+    """The row of a run that waits in no queue; the same object while nothing of it changed."""
+    return run_row(
+        run, counts, ClusterLoad(), pushed_step=run.pushed_step, project_name=project_name
+    )
+
 
 def run_row(
-    run: Run,
+    run: Run | ShownRun,
     counts: SolveCounts,
     load: ClusterLoad,
-    now: datetime,
     *,
     pushed_step: int | None = None,
     project_name: str = "",
@@ -109,10 +131,11 @@ def run_row(
         total_steps=run.total_steps,
         cluster_name=run.cluster.name if run.cluster else "",
         owner=run.owner,
+        tags=tuple(run.tags),
         started_at=run.started_at,
-        duration_seconds=seconds_taken(run, now),
+        ended_at=run.ended_at,
         is_live=run.status not in ENDED,
-        version=version_words(run.config) if shows_version else "",
+        version=version_words(run.config) if isinstance(run, Run) and shows_version else "",
     )
 
 
@@ -123,7 +146,7 @@ def version_words(config: Config) -> str:
     return "" if config.base_version is None else f"v{config.base_version} + overrides"
 
 
-def colour_of(run: Run) -> int:
+def colour_of(run: Run | ShownRun) -> int:
     """0 to 9, the same for a run on every page."""
     return run.id.int % _COLOURS
 
@@ -137,7 +160,7 @@ def solved_share(count: SolveCount) -> float:
     return count.solved / count.n if count.n else 0.0
 
 
-def conditions(run: Run) -> tuple[Condition, ...]:
+def conditions(run: Run | ShownRun) -> tuple[Condition, ...]:
     return tuple(
         Condition(
             kind=str(item.get("kind", "")),
@@ -156,7 +179,7 @@ def _best_rate(counts: SolveCounts) -> RateFigure | None:
     return rate_figure(best.solved, best.n)
 
 
-def _reason(run: Run, load: ClusterLoad) -> str:
+def _reason(run: Run | ShownRun, load: ClusterLoad) -> str:
     position = load.position(run.id)
     limit = load.held.get(run.id)
     if position is not None or limit is not None:

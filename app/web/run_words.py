@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from app.models import ClusterStatus, DesiredStatus, Run, RunStatus
+from app.runs.shown import ShownRun
 from app.web.filters import duration
 
 _WAITING = {
@@ -43,7 +44,9 @@ def status_words(
     return _WAITING[run.status]
 
 
-def queue_words(run: Run, *, position: int | None, sweep_limit: int | None = None) -> str:
+def queue_words(
+    run: Run | ShownRun, *, position: int | None, sweep_limit: int | None = None
+) -> str:
     """Why a queued run waits: `waits, position 2`."""
     if _is_asked_to_stop(run):
         return "stopping before it started"
@@ -96,5 +99,5 @@ def _step(run: Run, step: int | None) -> str:
     return f" · at step {step:,}" + (f" of {run.total_steps:,}" if run.total_steps else "")
 
 
-def _is_asked_to_stop(run: Run) -> bool:
+def _is_asked_to_stop(run: Run | ShownRun) -> bool:
     return run.desired_status is DesiredStatus.STOP

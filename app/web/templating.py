@@ -26,6 +26,7 @@ from app.web.run_table import RunRow
 
 # Two parts a row; a row is some 1.5 kB.
 _ROWS_KEPT = 4_000
+_OLD_SECONDS = 120.0
 THEMES = ("auto", "light", "dark")
 THEME_COOKIE = "skydeck_theme"
 RAIL_COOKIE = "skydeck_rail"
@@ -188,9 +189,26 @@ def _row_before(run: RunRow) -> Markup:
 
 
 def _row_after(run: RunRow) -> Markup:
-    started = _relative(run.started_at) if run.started_at else ""
-    seconds = run.duration_seconds
-    return _kept_cells("after", run, started, "" if seconds is None else filters.duration(seconds))
+    now = utcnow()
+    if run.ended_at is not None and (now - run.ended_at).total_seconds() > _OLD_SECONDS:
+        # "4 min ago" changes once a minute.
+        return _old_after(run, int(now.timestamp() / 60))
+    return _new_after(run, now)
+
+
+@lru_cache(maxsize=_ROWS_KEPT)
+def _old_after(run: RunRow, _minute: int) -> Markup:
+    return _new_after(run, utcnow())
+
+
+def _new_after(run: RunRow, now: datetime) -> Markup:
+    started = filters.relative_time(run.started_at, now) if run.started_at else ""
+    return _kept_cells("after", run, started, _taken(run))
+
+
+def _taken(run: RunRow) -> str:
+    seconds = run.seconds_taken(utcnow())
+    return "" if seconds is None else filters.duration(seconds)
 
 
 @lru_cache(maxsize=_ROWS_KEPT)
@@ -229,6 +247,7 @@ def _environment() -> Environment:
         "sentence": filters.sentence,
         "number": filters.number,
         "status_mark": _status_mark,
+        "taken": _taken,
         "row_before": _row_before,
         "row_after": _row_after,
         "words": words,

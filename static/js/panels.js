@@ -3,6 +3,7 @@
 // Markup by `templates/macros/charts.html`. Panels are drawn when scrolled to, six at a time, and
 // given up far out of sight; what is known of their series stays.
 
+import { Bar } from "./chart_bar.js";
 import { fillTable, savePicture } from "./chart_export.js";
 import { figureOf } from "./chart_figure.js";
 import { Crosshair } from "./chart_hover.js";
@@ -10,10 +11,12 @@ import { Legend } from "./chart_legend.js";
 import { shortNumber } from "./chart_math.js";
 import { SeriesStore } from "./chart_series.js";
 import { addressWith, hueOf, keepSettings, readSettings } from "./chart_settings.js";
+import { sayPaused } from "./live.js";
 import { CONFIG, loadPlotly, onTheme } from "./plotly.js";
 
 const AT_ONCE = 6;
 const LOOK_MS = 3000;
+const LONGEST_LOOK_MS = 30_000;
 const POINTS_A_PANEL = 15_000;
 const FEWEST_POINTS = 200;
 const MOST_POINTS = 1000;
@@ -29,6 +32,7 @@ export class Board {
     this.config = JSON.parse(root.querySelector("[data-board-config]").textContent);
     this.runs = this.config.runs;
     this.settings = readSettings();
+    this.#forgetHidden();
     /** Panel by chart element, in the order of the page. */
     this.panels = new Map();
     this.dirty = new Set();
@@ -44,10 +48,15 @@ export class Board {
     const legend = this.root.querySelector("[data-legend]");
     if (legend) this.legend = new Legend(legend, { runs: this.runs, settings: this.settings, changed: () => this.changed() });
     this.root.addEventListener("click", (event) => this.#onClick(event));
+    for (const kind of ["pointerdown", "focusin"]) this.root.addEventListener(kind, (event) => this.#relink(event.target.closest("a[data-with-settings]")));
     this.#paintRuns();
-    this.#relink();
     this.root.dataset.ready = "";
-    this.plotly = await loadPlotly(this.config.plotly);
+    try {
+      this.plotly = await loadPlotly(this.config.plotly);
+    } catch (error) {
+      this.#alert(`${error.message} Reload the page to try again; the numbers are on each chart's own page.`);
+      return this;
+    }
     onTheme(() => this.redraw());
     this.collect();
     if (this.config.live === "poll" && this.runs.some((run) => run.live)) this.#follow();
@@ -60,16 +69,14 @@ export class Board {
     for (const element of this.root.querySelectorAll("[data-panel]")) {
       if (this.panels.has(element)) continue;
       const { key, unit = "", title = key } = element.dataset;
-      const panel = { element, key, unit, title, card: element.closest("[data-panel-card]") ?? element, isNear: false, figure: null, yZoom: null };
+      const panel = { element, key, unit, title, card: element.closest("[data-panel-card]") ?? element, isNear: false, figure: null, isListening: false, yZoom: null };
       this.panels.set(element, panel);
       this.crosshair.watch(panel);
       this.#watchZoom(panel);
       this.observer.observe(element);
       this.resizer.observe(element);
     }
-    const list = this.root.querySelector("[data-board-bar] datalist");
-    if (list && list.options.length !== this.keys.size) list.replaceChildren(...[...this.keys].map((key) => new Option(key, key)));
-    this.#relink();
+    this.bar?.offer(this.keys);
   }
 
   get keys() { return new Set([...this.panels.values()].map((panel) => panel.key)); }
@@ -77,7 +84,6 @@ export class Board {
   /** Settings changed: the address, the links and what is drawn follow. */
   changed() {
     keepSettings(this.settings);
-    this.#relink();
     this.#paintRuns();
     this.legend?.refresh();
     this.#showBar();
@@ -123,6 +129,14 @@ export class Board {
     await this.redraw(news);
   }
 
+  // An address may name runs that are not here; and one run has no legend to show it again.
+  #forgetHidden() {
+    const { hidden } = this.settings;
+    const here = this.runs.filter((run) => hidden.has(run.id)).map((run) => run.id);
+    hidden.clear();
+    if (this.runs.length > 1) for (const id of here) hidden.add(id);
+  }
+
   #maxPoints() {
     return Math.round(Math.min(MOST_POINTS, Math.max(FEWEST_POINTS, POINTS_A_PANEL / this.runs.length)));
   }
@@ -147,7 +161,7 @@ export class Board {
       if (isIntersecting) { this.#addMenu(panel); this.dirty.add(panel); }
       else {
         this.dirty.delete(panel);
-        if (panel.figure) { this.plotly.purge(target); panel.figure = null; }
+        if (panel.figure) { this.plotly.purge(target); Object.assign(panel, { figure: null, isListening: false }); }
       }
     }
     this.#drain();
@@ -168,7 +182,7 @@ export class Board {
       try {
         await this.#prepare(batch, keys);
       } catch (error) {
-        for (const panel of batch) this.#say(panel, `${error.message} What is drawn stays; reload the page to try again.`);
+        for (const panel of batch) this.#say(panel, `${error.message} What is drawn stays; it is asked for again when you scroll back here.`);
       }
     }
   }
@@ -198,7 +212,8 @@ export class Board {
   async #draw(panel) {
     await pause();
     await this.held;
-    if (!panel.isNear || !panel.element.isConnected) return;
+    // Without points: another axis was asked for meanwhile, and the panel waits to be drawn by it.
+    if (!panel.isNear || !panel.element.isConnected || !this.store.has(panel.key)) return;
     const records = this.store.of(panel.key);
     const shown = this.runs
       .filter((run) => records.has(run.id) && !this.settings.hidden.has(run.id))
@@ -213,7 +228,7 @@ export class Board {
     if (!panel.isListening) {
       panel.isListening = true;
       panel.element.on("plotly_relayout", (change) => this.#onZoom(panel, change));
-      panel.element.on("plotly_doubleclick", () => this.#resetZoom(panel));
+      panel.element.on("plotly_doubleclick", () => this.#resetZoom());
     }
   }
 
@@ -236,6 +251,7 @@ export class Board {
       const done = () => { setTimeout(release); };
       addEventListener("pointerup", done, { once: true });
       addEventListener("pointercancel", done, { once: true });
+      addEventListener("blur", done, { once: true });
     });
   }
 
@@ -243,84 +259,42 @@ export class Board {
     const ends = ["xaxis.range[0]", "xaxis.range[1]"].map((name) => change[name]);
     const heights = ["yaxis.range[0]", "yaxis.range[1]"].map((name) => change[name]);
     if (heights[0] !== undefined) panel.yZoom = heights;
-    if (ends[0] === undefined) return;
+    if (ends[0] === undefined) { this.#showBar(); return; }
     const axis = panel.element._fullLayout.xaxis;
     const [from, to] = ends.map((end) => panel.figure.scale.from(axis.type === "date" ? axis.d2l(end) : end));
     this.#setWindow({ from: rounded(from, to - from), to: rounded(to, to - from) });
   }
 
-  #resetZoom(panel) {
-    panel.yZoom = null;
+  #resetZoom() {
     this.#setWindow(null);
     return false;
   }
 
   #setWindow(window) {
     this.settings.window = window;
-    if (!window) for (const panel of this.panels.values()) panel.yZoom = null;
+    if (!window) this.#forgetHeights();
     this.changed();
   }
 
   #bar() {
-    const bar = this.root.querySelector("[data-board-bar]");
-    if (!bar) return;
-    bar.hidden = false;
-    bar.addEventListener("submit", (event) => event.preventDefault());
-    bar.addEventListener("input", (event) => this.#onInput(bar, event.target));
-    bar.addEventListener("change", (event) => this.#onInput(bar, event.target));
-    bar.querySelector("[data-reset-zoom]")?.addEventListener("click", () => this.#setWindow(null));
+    const form = this.root.querySelector("[data-board-bar]");
+    if (!form) return;
+    this.bar = new Bar(form, {
+      settings: this.settings,
+      changed: () => this.changed(),
+      asked: () => { this.store.ask(this.settings); this.changed(); },
+      rescaled: () => { this.#forgetHeights(); this.changed(); },
+      unzoom: () => this.#setWindow(null),
+    });
     this.#showBar();
   }
 
   #showBar() {
-    const bar = this.root.querySelector("[data-board-bar]");
-    if (!bar) return;
-    const { axis, smooth, isLog, hasOlder, window } = this.settings;
-    const isMetric = axis.startsWith("metric:");
-    const { axis: select, metric, smooth: slider, log, older } = bar.elements;
-    const isListed = [...select.options].some((option) => option.value === axis);
-    select.value = isListed ? axis : isMetric ? "metric:" : "step";
-    metric.hidden = select.value !== "metric:";
-    if (isMetric && !isListed && document.activeElement !== metric) metric.value = axis.slice("metric:".length);
-    slider.value = smooth;
-    bar.querySelector("[data-smooth-value]").textContent = smooth ? String(smooth) : "off";
-    log.checked = isLog;
-    older.checked = hasOlder;
-    const reset = bar.querySelector("[data-reset-zoom]");
-    if (reset) reset.hidden = !window && ![...this.panels.values()].some((panel) => panel.yZoom);
+    this.bar?.show({ isZoomed: this.settings.window !== null || [...this.panels.values()].some((panel) => panel.yZoom) });
   }
 
-  #onInput(bar, field) {
-    const { settings } = this;
-    if (field.name === "axis" || field.name === "metric") {
-      const { axis, metric } = bar.elements;
-      metric.hidden = axis.value !== "metric:";
-      if (axis.value === "metric:" && !metric.value.trim()) { metric.focus(); return; }
-      this.#setAxis(axis.value === "metric:" ? `metric:${metric.value.trim()}` : axis.value, field);
-      return;
-    }
-    if (field.name === "older") {
-      settings.hasOlder = field.checked;
-      this.store.ask(settings);
-    }
-    if (field.name === "smooth") settings.smooth = Number(field.value);
-    if (field.name === "log") {
-      settings.isLog = field.checked;
-      for (const panel of this.panels.values()) panel.yZoom = null;
-    }
-    this.changed();
-  }
-
-  #setAxis(axis, field) {
-    // A key that is being typed is asked for when it is whole.
-    if (axis === this.settings.axis || (field.name === "metric" && !this.#isWhole(field))) return;
-    Object.assign(this.settings, { axis, window: null });
-    this.store.ask(this.settings);
-    this.changed();
-  }
-
-  #isWhole(field) {
-    return document.activeElement !== field || [...(field.list?.options ?? [])].some((option) => option.value === field.value);
+  #forgetHeights() {
+    for (const panel of this.panels.values()) panel.yZoom = null;
   }
 
   #onClick(event) {
@@ -348,14 +322,20 @@ export class Board {
     }
   }
 
-  #relink(root = this.root) {
-    for (const link of root.querySelectorAll("a[data-with-settings]")) {
-      const settings = addressWith(this.settings, link.href);
-      if (link.getAttribute("href") !== settings) link.href = settings;
-    }
+  // Only where somebody is about to follow it: a run may have thousands of panels.
+  #relink(link) {
+    if (link) link.href = addressWith(this.settings, link.href);
   }
 
-  #addMenu({ element, key, title, card }) {
+  #alert(words) {
+    const note = document.createElement("p");
+    note.className = "notice bad";
+    note.setAttribute("role", "alert");
+    note.textContent = words;
+    this.root.prepend(note);
+  }
+
+  #addMenu({ key, title, card }) {
     const template = this.root.querySelector("[data-panel-menu]");
     const head = card.querySelector(".card-head");
     if (!template || !head || head.querySelector(".panel-menu")) return;
@@ -365,11 +345,10 @@ export class Board {
     menu.querySelector("summary .sr").textContent = words;
     const query = new URLSearchParams([...this.runs.map((run) => ["run", run.id]), ["key", key]]);
     menu.querySelector("[data-csv]").href = `${this.config.csv_url}?${query}`;
-    const alone = element.dataset.url ?? head.querySelector("a[data-with-settings]")?.getAttribute("href");
+    const alone = head.querySelector("a[data-with-settings]")?.getAttribute("href");
     if (alone) menu.querySelector("[data-alone]").href = alone;
     else menu.querySelector("[data-alone]").closest("li").remove();
     head.append(menu);
-    this.#relink(head);
   }
 
   #showLast(key, last) {
@@ -378,13 +357,17 @@ export class Board {
   }
 
   #follow() {
+    let failures = 0;
     const look = async () => {
       try {
         if (!document.hidden) await this.refresh();
-      } catch (error) {
-        console.warn("The charts were not refreshed:", error);
+        failures = 0;
+      } catch {
+        failures += 1;
       }
-      setTimeout(look, LOOK_MS);
+      // One failure may be a restart; two are news.
+      sayPaused(this, failures > 1);
+      setTimeout(look, Math.min(LONGEST_LOOK_MS, LOOK_MS * 2 ** failures));
     };
     setTimeout(look, LOOK_MS);
   }

@@ -216,7 +216,7 @@ async def test_a_metric_as_the_x_axis_and_a_window_of_it(api: httpx.AsyncClient)
     run = await make_external(api)
     steps = list(range(8))
     await push(api, run, {"step": steps, "loss": steps, "epoch": [n / 4 for n in steps]})
-    query = {"x": "metric:epoch", "from": 0.5, "to": 1}
+    query: dict[str, Any] = {"x": "metric:epoch", "from": 0.5, "to": 1}
     found = await series(api, run, **query)
     assert (found["step"], found["x"]) == ([1, 2, 3, 4, 5], [0.25, 0.5, 0.75, 1.0, 1.25])
     assert (found["missing"], found["time"]) == (0, None)

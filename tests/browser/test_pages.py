@@ -36,7 +36,7 @@ PAGES = {
     "run-failed": "/runs/{failed}",
     "run-queued": "/runs/{queued}",
     "chart": "/runs/{running}/chart?key=policy/grad_norm",
-    "charts": "/charts?run={running}&run={succeeded}&key=policy/grad_norm&key=timing/step&smooth=0.8",
+    "charts": "/charts?run={running}&run={succeeded}&key=policy/grad_norm&key=timing/step&log=1",
     "log": "/runs/{running}/log",
     "log-search": "/runs/{running}/log?q=step+8",
     "config": "/runs/{running}/config",
@@ -127,7 +127,7 @@ def path_of(name: str, site: Site) -> str:
 async def check(page: Page, name: str) -> None:
     """Waits for what is drawn, keeps pictures if asked to, and asks axe."""
     await page.wait_for_load_state("load")
-    if await page.locator("#hero-chart, [data-inline]").count():
+    if await page.locator("#hero-chart, .chart.tall").count():
         await page.wait_for_selector(".js-plotly-plot .main-svg")
     axe = Axe()
     await page.evaluate(axe.axe_script)

@@ -132,7 +132,12 @@ async def test_what_newer_attempts_hide_comes_on_demand(database: Database) -> N
     await log(database, run, {"loss": [(n, 3.0) for n in range(5, 9)]}, attempt=3)
     shown, *hidden = await read(database, run, Look(has_hidden=True))
     assert [value for _, value in rows_of(shown)] == [1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 3.0, 3.0]
-    assert (shown.attempt, shown.is_hidden, shown.resumes) == (3, False, [(3, 2), (5, 3)])
+    assert (shown.attempt, shown.is_hidden, shown.resumes) == (
+        3,
+        False,
+        [(3, 2, 3.0), (5, 3, 5.0)],
+    )
+    assert shown.attempts.tolist() == [1, 1, 2, 2, 3, 3, 3, 3]
     assert [(each.attempt, each.is_hidden, rows_of(each)) for each in hidden] == [
         (1, True, [(3, 1.0), (4, 1.0), (5, 1.0), (6, 1.0)]),
         (2, True, [(5, 2.0)]),
@@ -151,7 +156,7 @@ async def test_hidden_points_stand_where_their_own_attempt_was(database: Databas
     shown, hidden = await read(database, run, look)
     assert rows_of(shown) == [(0.0, 1.0), (0.5, 1.0), (10.0, 2.0), (11.0, 2.0)]
     assert rows_of(hidden) == [(1.0, 1.0), (1.5, 1.0)]
-    assert shown.resumes == [(10.0, 2)]
+    assert shown.resumes == [(2, 2, 10.0)]
 
 
 async def test_one_cursor_stands_for_all_series(database: Database) -> None:

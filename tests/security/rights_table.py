@@ -20,6 +20,7 @@ CHECKPOINT, PROMOTION, ADAPTER = ObjectKind.CHECKPOINT, ObjectKind.PROMOTION, Ob
 
 PUBLIC = """
 GET /api/v1/openapi.json
+GET /api/v1/probe
 GET /healthz
 GET /join
 GET /readyz
@@ -126,6 +127,8 @@ TABLE: dict[Right, str] = {
         GET /api/v1/runs/{run_id}/metrics
         GET /api/v1/compare
         GET /api/v1/series
+        GET /series
+        GET /series.csv
         GET /compare
         GET /compare/mazes
         GET /compare/report.html
@@ -136,8 +139,6 @@ TABLE: dict[Right, str] = {
         GET /api/v1/adapters
         GET /api/v1/runs/{run_id}/checkpoints
         GET /charts
-        GET /charts/series
-        GET /charts/series.csv
         GET /runs/{slug}/attempts/{attempt}/evaluations/{step}/{number}
         GET /runs/{slug}/attempts/{attempt}/evaluations/{step}/{number}/pictures/{lane}/{turn}.png
         GET /runs/{slug}/chart
@@ -178,6 +179,7 @@ TABLE: dict[Right, str] = {
         POST /api/v1/evaluations
         POST /api/v1/experiments
         POST /api/v1/runs/external
+        POST /api/v1/runs/import
         POST /api/v1/sweeps
         POST /api/v1/sweeps/preview
         POST /eval-sets

@@ -63,7 +63,13 @@ async def test_no_page_and_no_answer_holds_a_secret(planted: Planted, app: FastA
             seen[path] = status
             assert finds(body) == [], url
     others = {path: status for path, status in seen.items() if status not in (200, 303)}
-    assert others == {"/join": 410, "/reset": 410, "/runs/{slug}/stop": 409}
+    # The probe wants the id of a check as its token.
+    assert others == {
+        "/api/v1/probe": 401,
+        "/join": 410,
+        "/reset": 410,
+        "/runs/{slug}/stop": 409,
+    }
     assert seen["/runs/{slug}/log.txt"] == seen["/api/v1/runs/{run_id}/logs.txt"] == 200
 
 
@@ -134,9 +140,9 @@ async def test_a_config_with_a_value_in_it_is_refused_without_repeating_it(
 QUERIES = {
     "/runs/{slug}/chart": "?key=loss",
     "/charts": "?run={slug}&key=loss",
-    "/charts/series": "?run={slug}&key=loss",
-    "/charts/series.csv": "?run={slug}&key=loss",
     "/shared/{secret}/points": "?key=loss",
+    "/series": "?run={slug}&key=loss",
+    "/series.csv": "?run={slug}&key=loss",
     "/api/v1/series": "?run={slug}&key=loss",
     "/api/v1/compare": "?run={slug}&run={other}",
     "/compare": "?run={slug}&run={other}&group=experiment",

@@ -47,6 +47,7 @@ MISSING = Things(
 BODIES: dict[Place, object] = {
     ("POST", f"{V1}/experiments"): {"name": "new", "recipe": RECIPE},
     ("POST", f"{V1}/runs/external"): {"name": "new"},
+    ("POST", f"{V1}/runs/import"): {"runs": [{"name": "new"}]},
     ("POST", f"{V1}/runs/{{run_id}}/metrics"): {"points": [{"key": "loss", "step": 1, "value": 1}]},
     ("POST", f"{V1}/runs/{{run_id}}/finish"): {"status": "failed"},
     ("POST", f"{V1}/experiments/{{experiment_id}}/versions"): {"config": {"trainer.seed": 5}},
