@@ -19,6 +19,18 @@ from app.names import checked_name
 from app.recipes import service as recipes
 from app.runs.repository import Facts, add_facts
 
+_COMPARED = (
+    "name",
+    "tags",
+    "config_id",
+    "cluster_id",
+    "status",
+    "desired_status",
+    "deleted_at",
+    "pinned_at",
+    "archived_at",
+)
+
 
 def new_run(
     experiment: Experiment,
@@ -82,5 +94,4 @@ def record(
 
 def fields(run: Run) -> dict[str, Any]:
     """What the audit log compares. The config is frozen: its id stands for it."""
-    names = ("name", "tags", "config_id", "cluster_id", "status", "desired_status", "deleted_at")
-    return {name: getattr(run, name) for name in names}
+    return {name: getattr(run, name) for name in _COMPARED}

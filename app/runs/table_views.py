@@ -20,6 +20,8 @@ from app.runs.sorting import Sort
 from app.runs.states import ENDED
 from app.runs.table import GROUPS, Aggregate, Cell, Group, Names
 
+PINNED = "pinned"
+ARCHIVED = "archived"
 _ACTIVE = "active"
 _CHIPS = (
     ("All", "", ()),
@@ -27,6 +29,8 @@ _CHIPS = (
     ("Succeeded", "succeeded", (RunStatus.SUCCEEDED,)),
     ("Failed", "failed", (RunStatus.FAILED, RunStatus.LOST)),
     ("Stopped", "stopped", (RunStatus.STOPPED,)),
+    ("Pinned", PINNED, ()),
+    ("Archived", ARCHIVED, ()),
 )
 STATUSES = {value: statuses for _, value, statuses in _CHIPS}
 _SORTED = {

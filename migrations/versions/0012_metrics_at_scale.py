@@ -178,6 +178,16 @@ def _create_table_of_runs() -> None:
     )
     op.create_index(op.f("ix_run_tag_run_id"), "run_tag", ["run_id"])
     _move_tags()
+    for column in ("pinned_at", "archived_at"):
+        _add("run", sa.Column(column, sa.DateTime(timezone=True), nullable=True))
+    is_pinned = sa.text("pinned_at IS NOT NULL")
+    op.create_index(
+        "ix_run_pinned_at",
+        "run",
+        ["pinned_at"],
+        sqlite_where=is_pinned,
+        postgresql_where=is_pinned,
+    )
     for column in ("name", "started_at", "ended_at", "status"):
         op.create_index(op.f(f"ix_run_{column}"), "run", [column])
     op.create_table(
