@@ -5,11 +5,13 @@ services would take an hour.
 """
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+Column = Callable[[str, int], str]
+"""The SQL of a copied column, from its name and the number of the copy."""
 _OF_A_RUN = ("config_value", "metric_series", "event", "run_tag")
 
 
@@ -19,7 +21,7 @@ def multiply(home: Path, runs: int) -> int:
     try:
         connection.create_function("copied", 2, _copied, deterministic=True)
         connection.execute("PRAGMA synchronous = OFF")
-        (first,) = connection.execute("SELECT count(*) FROM run").fetchone()
+        first = int(connection.execute("SELECT count(*) FROM run").fetchone()[0])
         times = -(-runs // first) - 1
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("CREATE TEMP TABLE original AS SELECT id, config_id FROM run")
@@ -27,7 +29,7 @@ def multiply(home: Path, runs: int) -> int:
             _copy_once(connection, number)
         connection.execute("COMMIT")
         connection.execute("ANALYZE")
-        return int(first) * (times + 1)
+        return first * (times + 1)
     finally:
         connection.close()
 
@@ -42,12 +44,18 @@ def _copied(value: Any, number: int) -> Any:
 
 
 def _copy_once(connection: sqlite3.Connection, number: int) -> None:
-    ids = {"id": _id, "slug": _id, "config_id": _id}
+    ids: dict[str, Column] = {"id": _id, "slug": _id, "config_id": _id}
     _insert(connection, "config", ids, number, "id IN (SELECT config_id FROM original)")
     _insert(connection, "run", ids, number, "id IN (SELECT id FROM original)")
-    changed = {"run_id": _id, "last": _moved, "best": _moved, "min": _moved, "max": _moved}
+    changed: dict[str, Column] = {
+        "run_id": _id,
+        "last": _moved,
+        "best": _moved,
+        "min": _moved,
+        "max": _moved,
+    }
     for table in _OF_A_RUN:
-        own = {"id": _id} if table == "event" else {}
+        own: dict[str, Column] = {"id": _id} if table == "event" else {}
         _insert(connection, table, changed | own, number, "run_id IN (SELECT id FROM original)")
     slugs = "object_slug IN (SELECT slug FROM run WHERE id IN (SELECT id FROM original))"
     _insert(connection, "audit_entry", {"id": _id, "object_slug": _id}, number, slugs)
@@ -56,7 +64,7 @@ def _copy_once(connection: sqlite3.Connection, number: int) -> None:
 def _insert(
     connection: sqlite3.Connection,
     table: str,
-    changed: dict[str, Callable[[str, int], str]],
+    changed: Mapping[str, Column],
     number: int,
     which: str,
 ) -> None:
@@ -68,7 +76,7 @@ def _insert(
         for name in names
     ]
     connection.execute(
-        f"INSERT INTO {table} ({', '.join(names)}) "  # noqa: S608 - names of our own tables
+        f"INSERT INTO {table} ({', '.join(names)}) "
         f"SELECT {', '.join(values)} FROM {table} WHERE {which}"
     )
 
