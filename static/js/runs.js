@@ -51,6 +51,8 @@ function show() {
     button.disabled = !selected.size || selected.size > most || tooFew;
   }
   form.querySelector("[data-selection-clear]").hidden = !selected.size;
+  // Below the table, so that nothing moves when the first is selected.
+  form.hidden = !selected.size;
   carry(shown);
 }
 
