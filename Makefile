@@ -64,8 +64,9 @@ conformance-vllm: install-dev
 chaos: install-dev
 	CHAOS_ROUNDS=$${ROUNDS:-10} $(BIN)/python -m pytest -m chaos
 
+# SKYDECK_SHARED=DIR adds the peers' benchmark, PEERS="trackio=VENV mlflow=VENV" the peers.
 bench: install-dev
-	$(BIN)/python -m tests.bench
+	PEERS="$(PEERS)" $(BIN)/python -m tests.bench
 
 # Known weaknesses of what is installed. Asks a public service, so it is no part of `make lint`.
 audit: .venv/.dev

@@ -7,17 +7,18 @@
 Answers are the API's objects as dictionaries; their fields are in its OpenAPI description.
 """
 
+import atexit
 import json
-import math
+import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 from uuid import uuid4
+from weakref import WeakSet
 
 import httpx
-import orjson
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from app import __version__
@@ -27,7 +28,8 @@ from app.client_errors import error_of
 from app.client_evaluations import EvaluationCalls
 from app.client_experiments import ExperimentCalls
 from app.client_log import MetricLog
-from app.errors import NotSignedIn, SkydeckError, TooMany, Unavailable
+from app.client_metrics import JSON_BODY, MetricCalls
+from app.errors import NotSignedIn, SkydeckError, Unavailable
 
 Json = dict[str, Any]
 ENDED = frozenset({"succeeded", "failed", "stopped", "lost"})
@@ -43,11 +45,15 @@ _PATIENCE = 10
 _ASKED, _LONGEST_PAUSE = 7, 8.0
 
 
-class Client(ExperimentCalls, ClusterCalls, AdapterCalls, EvaluationCalls):
+_open: "WeakSet[Client]" = WeakSet()
+
+
+class Client(ExperimentCalls, MetricCalls, ClusterCalls, AdapterCalls, EvaluationCalls):
     """Each call raises a `SkydeckError`: of the answer's kind, or `Unavailable` without one.
 
     So does a `url` that is no address. `renew` is called once for a new token when the present one
-    is not accepted.
+    is not accepted. A process that was forked has the client, too: it connects anew, and what was
+    logged before is sent by its parent alone.
     """
 
     def __init__(
@@ -60,14 +66,9 @@ class Client(ExperimentCalls, ClusterCalls, AdapterCalls, EvaluationCalls):
     ) -> None:
         self.url = checked_url(url).rstrip("/")
         self._renew = renew
-        self._http = httpx.Client(
-            base_url=f"{self.url}/api/v1",
-            headers={"User-Agent": f"skydeck/{__version__}"} | _bearer(token),
-            timeout=_TIMEOUT,
-            transport=transport,
-            verify=tls_of(self.url),
-        )
-        self._log = MetricLog(self._push_lines)
+        self._transport = transport
+        self._start({"User-Agent": f"skydeck/{__version__}"} | _bearer(token))
+        _open.add(self)
 
     def __enter__(self) -> Self:
         return self
@@ -157,72 +158,6 @@ class Client(ExperimentCalls, ClusterCalls, AdapterCalls, EvaluationCalls):
         body = {"overrides": dict(overrides or {}), "cluster": cluster, "name": name}
         return self._create(f"/experiments/{experiment_id}/runs", body | {"tags": list(tags)})
 
-    def create_external_run(
-        self,
-        name: str,
-        *,
-        project: str | None = None,
-        experiment: str | None = None,
-        config: Mapping[str, Any] | None = None,
-        tags: Sequence[str] = (),
-    ) -> Json:
-        """A run that you execute yourself: `push` its metrics, then `finish` it."""
-        body: Json = {"name": name, "project": project, "experiment": experiment}
-        body |= {"config": dict(config or {}), "tags": list(tags)}
-        return self._create("/runs/external", body)
-
-    def push(self, run_id: str, points: Iterable[Mapping[str, Any]]) -> int:
-        """Stores points `{key, step, value, time?}`; returns how many were accepted."""
-        return int(self._post(f"/runs/{run_id}/metrics", {"points": _plain(points)})["accepted"])
-
-    def push_columns(self, run_id: str, columns: Mapping[str, Sequence[Any]]) -> int:
-        """The quickest way for many points: `step`, `time` if wanted, and a list for each key.
-
-        A `None` is a gap. At most 100,000 points a call; returns how many were accepted.
-        """
-        plain = {
-            key: values if key in ("step", "time") else _plain_column(values)
-            for key, values in columns.items()
-        }
-        answer = self._call(
-            "POST", f"/runs/{run_id}/metrics", content=orjson.dumps(plain), headers=_JSON
-        )
-        return int(answer["accepted"])
-
-    def log(
-        self,
-        run_id: str,
-        values: Mapping[str, float],
-        *,
-        step: int | None = None,
-        time: float | None = None,
-    ) -> None:
-        """Takes the values of a step, and returns at once; they are stored within a second.
-
-        Without a `step` it is the run's next one, from 0. Raises `ValueError` for what is no number
-        or no key, and the error of earlier values that the service refused. See `flush`.
-        """
-        self._log.add(run_id, values, step=step, time=time)
-
-    def flush(self, timeout: float | None = None) -> None:
-        """Returns when all that was logged is stored.
-
-        Raises `Unavailable` after `timeout` seconds: it is kept and sent again.
-        """
-        self._log.flush(timeout)
-
-    def finish(self, run_id: str, status: str = "succeeded") -> Json:
-        return self._post(f"/runs/{run_id}/finish", {"status": status})
-
-    def _push_lines(self, run_id: str, lines: bytes) -> None:
-        headers = {"Content-Type": "application/x-ndjson"}
-        path = f"/runs/{run_id}/metrics"
-        answer = self._request("POST", path, content=lines, headers=headers)
-        if answer.status_code == TooMany.status or answer.is_server_error:
-            raise Unavailable(f"Skydeck at {self.url} answered {answer.status_code}")
-        if answer.is_error:
-            raise error_of(answer)
-
     def list_runs(
         self,
         *,
@@ -239,6 +174,13 @@ class Client(ExperimentCalls, ClusterCalls, AdapterCalls, EvaluationCalls):
 
     def get_run(self, run_id: str) -> Json:
         return self._get(f"/runs/{run_id}")
+
+    def compare_runs(
+        self, run_ids: Sequence[str], *, metric: str = "", at: str = "last", group: str = ""
+    ) -> Json:
+        """2 to 100 runs beside each other; the first is what the others are held against."""
+        query: Json = {"run": list(run_ids), "metric": metric, "at": at, "group": group}
+        return self._get("/compare", query)
 
     def stop_run(self, run_id: str) -> Json:
         return self._post(f"/runs/{run_id}/stop")
@@ -355,19 +297,37 @@ class Client(ExperimentCalls, ClusterCalls, AdapterCalls, EvaluationCalls):
         end = page["total_lines"] + (1 if is_last or page["complete"] else 0)
         return [line["text"] for line in page["lines"] if line["n"] < end], page["complete"]
 
+    def _start(self, headers: Mapping[str, str]) -> None:
+        self._http = httpx.Client(
+            base_url=f"{self.url}/api/v1",
+            headers=headers,
+            timeout=_TIMEOUT,
+            transport=self._transport,
+            verify=tls_of(self.url),
+        )
+        self._log = MetricLog(self._push_lines)
+
+    def _start_in_child(self) -> None:
+        """Neither the parent's connections, nor its thread, nor its locks work here."""
+        atexit.unregister(self._log._at_exit)
+        self._start(self._http.headers)
+
     def _get(self, path: str, query: Mapping[str, Any] | None = None) -> Json:
         return self._call("GET", path, params=query or {})
 
     def _post(self, path: str, body: Json | None = None) -> Json:
-        return self._call("POST", path, content=json.dumps(body or {}), headers=_JSON)
+        return self._call("POST", path, content=json.dumps(body or {}), headers=JSON_BODY)
 
     def _create(self, path: str, body: Json) -> Json:
+        return self._create_sent(path, json.dumps(body).encode())
+
+    def _create_sent(self, path: str, content: bytes) -> Json:
         # The key lets the call be sent again after a lost answer without making two.
-        headers = _JSON | {"Idempotency-Key": uuid4().hex}
+        headers = JSON_BODY | {"Idempotency-Key": uuid4().hex}
         try:
-            return self._call("POST", path, content=json.dumps(body), headers=headers)
+            return self._call("POST", path, content=content, headers=headers)
         except Unavailable:
-            return self._call("POST", path, content=json.dumps(body), headers=headers)
+            return self._call("POST", path, content=content, headers=headers)
 
     def _call(self, method: str, path: str, **options: Any) -> Json:
         answer = self._request(method, path, **options)
@@ -419,25 +379,8 @@ def checked_url(url: str) -> str:
     return url
 
 
-_JSON = {"Content-Type": "application/json"}
-
-
 def _bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
-
-
-def _plain(points: Iterable[Mapping[str, Any]]) -> list[Json]:
-    return [dict(point) | {"value": _value(point.get("value"))} for point in points]
-
-
-def _plain_column(values: Sequence[Any]) -> list[Any]:
-    column = list(values)
-    try:
-        if math.isfinite(math.fsum(column)):
-            return column
-    except (TypeError, ValueError, OverflowError):
-        pass
-    return [_value(value) for value in column]
 
 
 def tls_of(url: str) -> bool:
@@ -445,7 +388,11 @@ def tls_of(url: str) -> bool:
     return url.startswith("https:")
 
 
-def _value(value: Any) -> Any:
-    if isinstance(value, float) and value - value != 0:
-        return "NaN" if value != value else ("Infinity" if value > 0 else "-Infinity")
-    return value
+def _start_in_child() -> None:
+    for client in list(_open):
+        client._start_in_child()
+
+
+# Windows has no fork.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_in_child)

@@ -27,6 +27,8 @@ FILE_NAME = "settings.env"
 DEFAULT_HOME = Path("~/.skydeck")
 ENDPOINT_FILE = "endpoint.json"
 """In the home folder, while the embedded endpoint runs: `{"base_url", "key", "pid"}`."""
+UP_FILE = "up.json"
+"""In the home folder, written by `skydeck up` while it runs: `{"url", "pid"}`."""
 
 
 _SWITCHES = {"true": "on", "yes": "on", "1": "on", "false": "off", "no": "off", "0": "off"}
@@ -99,8 +101,9 @@ class Settings(BaseSettings):
         str | None,
         AfterValidator(lambda given: _checked_public_url(given)),
         Field(
-            description="Where people reach the service, `https://HOST`: links to invites, new "
-            "passwords and shared runs start with it; with the host of the request if unset"
+            description="Where people and jobs of clusters reach the service, `https://HOST`: "
+            "links to invites, new passwords and shared runs start with it, with the host of the "
+            "request if unset; jobs log there by MLflow, not at all if unset"
         ),
     ] = None
     session_days: Annotated[int, Field(ge=1, le=365, description="Days until a sign-in ends")] = 30
@@ -171,7 +174,7 @@ _DRIVERS = {
 # Read by others: the client and command line, a job, the conformance tests.
 _NOT_SETTINGS = {
     PREFIX + name
-    for name in ("URL", "TOKEN", "RUN_ID", "RUN_DIR", "SHARED", "VLLM_URL", "VLLM_KEY")
+    for name in ("URL", "TOKEN", "RUN_ID", "RUN_TOKEN", "RUN_DIR", "SHARED", "VLLM_URL", "VLLM_KEY")
 }
 _SCHEMES = ("sqlite+aiosqlite", "postgresql+asyncpg")
 

@@ -34,8 +34,10 @@ from worker.reconcilers.endpoints import EndpointsReconciler
 from worker.reconcilers.evaluations import EvaluationsReconciler
 from worker.reconcilers.gateways import Gateways, OpenGateways
 from worker.reconcilers.job_code import Packages
+from worker.reconcilers.job_tracking import Addresses
 from worker.reconcilers.logs import LogsReconciler
 from worker.reconcilers.promotions import Place, PromotionsReconciler
+from worker.reconcilers.way_back import WayBack
 
 log = logging.getLogger("worker")
 
@@ -88,11 +90,16 @@ def loops(
 ) -> list[Loop[Any, Any]]:
     """One loop for each reconciler there is."""
     poll = timedelta(seconds=settings.poll_seconds)
+    addresses = Addresses(settings.home, settings.public_url)
     reconcilers: list[Reconciler[Any, Any]] = [
         ClustersReconciler(gateways, home=settings.home, poll=poll),
-        ChecksReconciler(gateways, connector),
+        ChecksReconciler(gateways, connector, WayBack(addresses)),
         AttemptsReconciler(
-            gateways, Packages(database, settings.home), runs_dir=settings.runs_dir, poll=poll
+            gateways,
+            Packages(database, settings.home),
+            addresses=addresses,
+            runs_dir=settings.runs_dir,
+            poll=poll,
         ),
         LogsReconciler(gateways, home=settings.home, runs_dir=settings.runs_dir, poll=poll),
         CheckpointsReconciler(runs_dir=settings.runs_dir),

@@ -11,6 +11,7 @@ from app.access.guard import Guard
 PUBLIC = frozenset(
     {
         ("GET", "/api/v1/openapi.json"),
+        ("GET", "/api/v1/probe"),
         ("GET", "/healthz"),
         ("GET", "/join"),
         ("GET", "/readyz"),

@@ -14,6 +14,7 @@ from app.audit import api as audit
 from app.checkpoints import api as checkpoints
 from app.clusters import api as clusters
 from app.code import api as code
+from app.compare import api as compare
 from app.endpoints import api as endpoints
 from app.episodes import api as episodes
 from app.episodes import rollout_api
@@ -26,6 +27,7 @@ from app.outgoing import api as outgoing
 from app.projects import api as projects
 from app.recipes import api as recipes
 from app.runs import api as runs
+from app.runs import import_api
 from app.secrets import api as secrets
 from app.sharing import api as sharing
 from app.sweeps import api as sweeps
@@ -41,8 +43,10 @@ FEATURES = (
     code,
     experiments,
     runs,
+    import_api,
     sweeps,
     metrics,
+    compare,
     logs,
     evaluations,
     episodes,

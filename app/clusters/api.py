@@ -1,15 +1,27 @@
 """JSON API of clusters."""
 
+import re
+
+from fastapi import Request
+
 from app.api.deps import Admin, Reader, Reading, Writing
 from app.api.idempotency import Idempotent
 from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
 from app.clusters import registry, service
 from app.clusters.registration import wish_of
-from app.clusters.schemas import CheckAnswer, ClusterAnswer, ClusterBody, ClusterChange
+from app.clusters.schemas import (
+    CheckAnswer,
+    ClusterAnswer,
+    ClusterBody,
+    ClusterChange,
+    ProbeAnswer,
+)
+from app.errors import NotSignedIn, Unavailable
 from app.routing import Router
 
 router = Router(tags=["clusters"], route_class=JsonRoute)
+_CHECK = re.compile(r"Bearer (?P<id>check-[a-z0-9]{1,40})")
 
 
 @router.get("/clusters")
@@ -70,6 +82,21 @@ async def check_cluster(cluster_id: str, caller: Admin, session: Writing) -> Che
     cluster = await service.get(session, cluster_id)
     check = await registry.ask_check(session, cluster, actor=caller.actor)
     return CheckAnswer.of(check, cluster)
+
+
+@router.get("/probe")
+async def answer_probe(request: Request, session: Reading) -> ProbeAnswer:
+    """What a check's job asks from its cluster: only this service can answer it right.
+
+    For everybody: it tells nothing of what there is here. The token is the id of the check.
+    """
+    check = _CHECK.fullmatch(request.headers.get("authorization", ""))
+    if check is None:
+        raise NotSignedIn("send the header `Authorization: Bearer <id of a check>`")
+    proof = registry.proof_of(session, check["id"])
+    if proof is None:
+        raise Unavailable("this service has no key file, so it cannot prove who it is")
+    return ProbeAnswer(proof=proof)
 
 
 @router.get("/checks/{check_id}")

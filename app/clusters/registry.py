@@ -166,6 +166,12 @@ async def get_check(session: AsyncSession, slug: str) -> tuple[ClusterCheck, Clu
     return found
 
 
+def proof_of(session: AsyncSession, check: str) -> str | None:
+    """The answer to a check's probe, which nobody can give who lacks our keys; None without one."""
+    found = secrets.derive(session, f"probe of {check}")
+    return found[0] if found else None
+
+
 async def newest_check(session: AsyncSession, cluster: Cluster) -> ClusterCheck | None:
     return await repository.newest_check(session, cluster.id)
 

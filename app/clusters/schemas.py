@@ -149,3 +149,7 @@ class CheckAnswer(Answer):
             created_at=check.created_at,
             ended_at=check.ended_at,
         )
+
+
+class ProbeAnswer(Answer):
+    proof: str

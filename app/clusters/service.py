@@ -17,6 +17,8 @@ from app.errors import NotFound
 from app.models import Cluster, ClusterKind, ClusterStatus, CredentialKind, Worker
 
 EMBEDDED = "embedded"
+WAY_BACK = "way_back"
+"""In a cluster's details."""
 _WORKER_SILENCE = timedelta(seconds=30)
 
 
@@ -83,6 +85,17 @@ def is_off(cluster: Cluster) -> bool:
     """
     is_stopped = cluster.kind is ClusterKind.EMBEDDED and cluster.status is ClusterStatus.STOPPED
     return is_stopped and cluster.due_at is None
+
+
+def note_way_back(cluster: Cluster, *, is_open: bool) -> None:
+    """Writes whether a check found that jobs there reach Skydeck."""
+    cluster.details = cluster.details | {WAY_BACK: is_open}
+
+
+def has_way_back(cluster: Cluster) -> bool | None:
+    """Whether jobs there reach Skydeck; None while no check has said."""
+    found = cluster.details.get(WAY_BACK)
+    return found if isinstance(found, bool) else None
 
 
 def gpus_by_node(cluster: Cluster) -> tuple[int, ...]:

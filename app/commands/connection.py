@@ -10,8 +10,8 @@ import psutil
 
 from app.client import Client, checked_url
 from app.errors import SkydeckError
-from app.settings import Settings, load_settings
-from app.up.checks import LOCK_NAME, UP_FILE
+from app.settings import UP_FILE, Settings, load_settings
+from app.up.checks import LOCK_NAME
 
 TOKEN_FILE = "cli.token"  # noqa: S105 - a file's name
 

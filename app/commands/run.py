@@ -111,6 +111,34 @@ def show(context: typer.Context, run_id: RunId, as_json: AsJson = False) -> None
 
 
 @app.command()
+def compare(
+    context: typer.Context,
+    run_ids: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN...", help="Ids of 2 to 100 runs, the one to compare with first."
+        ),
+    ],
+    metric: Annotated[
+        str, typer.Option(help="A metric key; the solve rate where there is one.")
+    ] = "",
+    at: Annotated[
+        str, typer.Option(help="Which evaluation and value stands for a run: last or best.")
+    ] = "last",
+    group: Annotated[
+        str, typer.Option(help="Group by seeds, tag, experiment, config:KEY or none.")
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Print results of runs, where their configs differ, and what McNemar's test says."""
+    from app.commands.comparison import comparison_text
+
+    with client_of(context) as client:
+        found = client.compare_runs(run_ids, metric=metric, at=at, group=group)
+    _say(_text(found) if as_json else comparison_text(found))
+
+
+@app.command()
 def logs(
     context: typer.Context,
     run_id: RunId,

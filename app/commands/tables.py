@@ -32,7 +32,7 @@ _SECRET_COLUMNS = ("NAME", "SET BY", "CHANGED (UTC)", "LAST USED (UTC)", "CONFIG
 
 def runs_table(runs: Sequence[dict[str, Any]]) -> str:
     """One line a run under a line of titles; the best solve rate is shown."""
-    return _table([_COLUMNS, *(_row(run) for run in runs)])
+    return table([_COLUMNS, *(_row(run) for run in runs)])
 
 
 def experiments_table(experiments: Sequence[dict[str, Any]]) -> str:
@@ -48,7 +48,7 @@ def experiments_table(experiments: Sequence[dict[str, Any]]) -> str:
         )
         for each in experiments
     ]
-    return _table([_EXPERIMENT_COLUMNS, *rows])
+    return table([_EXPERIMENT_COLUMNS, *rows])
 
 
 def experiment_text(experiment: dict[str, Any], versions: Sequence[dict[str, Any]]) -> str:
@@ -93,7 +93,7 @@ def adapters_table(adapters: Sequence[dict[str, Any]]) -> str:
         )
         for each in adapters
     ]
-    return _table([_ADAPTER_COLUMNS, *rows])
+    return table([_ADAPTER_COLUMNS, *rows])
 
 
 def _rate(evaluation: dict[str, Any] | None) -> str:
@@ -115,7 +115,7 @@ def sweeps_table(sweeps: Sequence[dict[str, Any]]) -> str:
         )
         for each in sweeps
     ]
-    return _table([_SWEEP_COLUMNS, *rows])
+    return table([_SWEEP_COLUMNS, *rows])
 
 
 def sweep_text(sweep: dict[str, Any]) -> str:
@@ -134,7 +134,7 @@ def sweep_text(sweep: dict[str, Any]) -> str:
         )
         for run in sweep["runs"]
     ]
-    return head + "\n" + _table([("NO", "ID", "STATUS", "SOLVE RATE", *sweep["keys"]), *rows])
+    return head + "\n" + table([("NO", "ID", "STATUS", "SOLVE RATE", *sweep["keys"]), *rows])
 
 
 def plan_text(plan: dict[str, Any]) -> str:
@@ -154,7 +154,7 @@ def plan_text(plan: dict[str, Any]) -> str:
     total += f"; GPUs of cluster {plan['cluster']}: {gpus}"
     few = few_drawn(plan["wanted"], plan["total"])
     told = [total, few] if few else [total]
-    return "\n".join([*told, _table([("NO", "CHECK", "GPUS", "NAME"), *rows]), *wrong])
+    return "\n".join([*told, table([("NO", "CHECK", "GPUS", "NAME"), *rows]), *wrong])
 
 
 def few_drawn(wanted: int, total: int) -> str:
@@ -177,7 +177,7 @@ def evaluations_table(evaluations: Sequence[dict[str, Any]]) -> str:
         )
         for each in evaluations
     ]
-    return _table([_EVALUATION_COLUMNS, *rows])
+    return table([_EVALUATION_COLUMNS, *rows])
 
 
 def evaluation_text(evaluation: dict[str, Any]) -> str:
@@ -193,12 +193,12 @@ def evaluation_text(evaluation: dict[str, Any]) -> str:
         rows.append((found["model"], rate, passed, str(found["errors"])))
     said = [each["summary"] for each in evaluation["comparisons"]]
     head = f"{evaluation['id']} {evaluation['status']}: {evaluation['name']}"
-    return "\n".join([head, *filter(None, [evaluation["status_reason"]]), _table(rows), *said])
+    return "\n".join([head, *filter(None, [evaluation["status_reason"]]), table(rows), *said])
 
 
 def users_table(users: Sequence[User]) -> str:
     """One line a user under a line of titles."""
-    return _table([_USER_COLUMNS, *(_user_row(user) for user in users)])
+    return table([_USER_COLUMNS, *(_user_row(user) for user in users)])
 
 
 def clusters_table(clusters: Sequence[dict[str, Any]]) -> str:
@@ -207,7 +207,7 @@ def clusters_table(clusters: Sequence[dict[str, Any]]) -> str:
         (each["id"], each["kind"], each["status"], each["address"], each["name"])
         for each in clusters
     ]
-    return _table([_CLUSTER_COLUMNS, *rows])
+    return table([_CLUSTER_COLUMNS, *rows])
 
 
 def cluster_text(cluster: dict[str, Any]) -> str:
@@ -233,13 +233,13 @@ def check_text(check: dict[str, Any]) -> str:
 
 def endpoints_table(endpoints: Sequence[Endpoint]) -> str:
     """One line an endpoint under a line of titles; latencies as the pages say them."""
-    return _table([_ENDPOINT_COLUMNS, *(_endpoint_row(each) for each in endpoints)])
+    return table([_ENDPOINT_COLUMNS, *(_endpoint_row(each) for each in endpoints)])
 
 
 def models_table(models: Sequence[EndpointModel]) -> str:
     """One line a model under a line of titles."""
     rows = [(each.id, each.parent or "-", str(each.max_model_len or "-")) for each in models]
-    return _table([_MODEL_COLUMNS, *rows])
+    return table([_MODEL_COLUMNS, *rows])
 
 
 def secrets_table(secrets: Sequence[Listed]) -> str:
@@ -254,12 +254,12 @@ def secrets_table(secrets: Sequence[Listed]) -> str:
         )
         for each in secrets
     ]
-    return _table([_SECRET_COLUMNS, *rows])
+    return table([_SECRET_COLUMNS, *rows])
 
 
 def audit_table(rows: Sequence[AuditRow]) -> str:
     """One line an entry of the audit log under a line of titles."""
-    return _table([_AUDIT_COLUMNS, *(_audit_row(entry) for entry, _ in rows)])
+    return table([_AUDIT_COLUMNS, *(_audit_row(entry) for entry, _ in rows)])
 
 
 def projects_table(projects: Sequence[Project], counts: Mapping[UUID, tuple[int, int]]) -> str:
@@ -268,7 +268,7 @@ def projects_table(projects: Sequence[Project], counts: Mapping[UUID, tuple[int,
         (row.slug, *map(str, counts[row.id]), _time(row.created_at.isoformat()), row.name)
         for row in projects
     ]
-    return _table([_PROJECT_COLUMNS, *rows])
+    return table([_PROJECT_COLUMNS, *rows])
 
 
 def members_table(members: Sequence[Member]) -> str:
@@ -277,12 +277,12 @@ def members_table(members: Sequence[Member]) -> str:
         (each.name, each.role + (", disabled" if each.is_disabled else ""), _time(str(each.since)))
         for each in members
     ]
-    return _table([_MEMBER_COLUMNS, *rows])
+    return table([_MEMBER_COLUMNS, *rows])
 
 
 def tokens_table(tokens: Sequence[TokenEntry]) -> str:
     """One line a token under a line of titles."""
-    return _table([_TOKEN_COLUMNS, *(_token_row(entry) for entry in tokens)])
+    return table([_TOKEN_COLUMNS, *(_token_row(entry) for entry in tokens)])
 
 
 def run_text(run: dict[str, Any]) -> str:
@@ -311,7 +311,8 @@ def run_text(run: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _table(rows: Sequence[tuple[str, ...]]) -> str:
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Columns of even width; the first row holds their titles."""
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

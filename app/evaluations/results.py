@@ -7,10 +7,9 @@ reward above zero. An episode that the endpoint failed says nothing of the model
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from app.episodes.states import Outcome
-from app.metrics.statistics import mcnemar_exact, wilson_interval
+from app.metrics.statistics import Paired, mean_pass_at_k, pair_up, wilson_interval
 
 NOT_COUNTED = frozenset({Outcome.ENDPOINT_ERROR, Outcome.STOPPED})
 
@@ -83,63 +82,12 @@ class Counts:
         self.n += count if outcome is not None and outcome not in NOT_COUNTED else 0
 
 
-class Pairing(StrEnum):
-    """How two models did on the same maze."""
-
-    BOTH = "both"
-    ONLY_AFTER = "only_after"
-    ONLY_BEFORE = "only_before"
-    NONE = "none"
-    OPEN = "open"
-    """Not played by both yet, or failed by an endpoint."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """Two models on the mazes that both have played."""
+class Comparison(Paired):
+    """Two models, by their numbers, on the mazes that both have played."""
 
     before: int
     after: int
-    pairs: dict[int, Pairing]
-    """By seed."""
-
-    def count(self, pairing: Pairing) -> int:
-        return sum(each is pairing for each in self.pairs.values())
-
-    @property
-    def n(self) -> int:
-        return len(self.pairs) - self.count(Pairing.OPEN)
-
-    @property
-    def gained(self) -> int:
-        return self.count(Pairing.ONLY_AFTER)
-
-    @property
-    def lost(self) -> int:
-        return self.count(Pairing.ONLY_BEFORE)
-
-    @property
-    def p_value(self) -> float:
-        return mcnemar_exact(self.gained, self.lost)
-
-    def short_words(self) -> str:
-        """`+11 of 64 · 12 gained, 1 lost · p = 0.003`."""
-        if not self.n:
-            return "no maze was played by both yet"
-        difference = f"{self.gained - self.lost:+d}".replace("-", "−").replace("+0", "±0")
-        counts = f"{self.gained} gained, {self.lost} lost"
-        return f"{difference} of {self.n} · {counts} · {p_words(self.p_value)}"
-
-    def words(self, before: str, after: str) -> str:
-        """`B solves 11 more of 64 mazes than A (12 gained, 1 lost); McNemar p = 0.003`."""
-        if not self.n:
-            return "No maze was played by both models yet."
-        difference = self.gained - self.lost
-        how = f"({self.gained} gained, {self.lost} lost); McNemar {p_words(self.p_value)}"
-        if difference == 0:
-            return f"{after} solves as many of {self.n} mazes as {before} {how}"
-        more = "more" if difference > 0 else "fewer"
-        return f"{after} solves {abs(difference)} {more} of {self.n} mazes than {before} {how}"
 
 
 def results(items: Iterable[PlayedItem], model_count: int) -> list[ModelResult]:
@@ -158,15 +106,8 @@ def compare(
     for item in items:
         if item.is_counted and item.model_number in solved:
             solved[item.model_number][item.seed] = item.is_solved
-    pairs = {seed: _pairing(solved[before].get(seed), solved[after].get(seed)) for seed in seeds}
+    pairs = pair_up(solved[before], solved[after], seeds)
     return Comparison(before=before, after=after, pairs=pairs)
-
-
-def p_words(p: float) -> str:
-    """`p = 0.003`, `p < 0.001`, never more digits than are worth reading."""
-    if p < 0.001:
-        return "p < 0.001"
-    return f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
 
 
 def _result(number: int, items: Sequence[PlayedItem]) -> ModelResult:
@@ -188,16 +129,4 @@ def _pass_at_1(items: Sequence[PlayedItem]) -> float | None:
     by_seed: defaultdict[int, list[bool]] = defaultdict(list)
     for item in items:
         by_seed[item.seed].append(item.is_passed)
-    if not by_seed:
-        return None
-    return sum(sum(each) / len(each) for each in by_seed.values()) / len(by_seed)
-
-
-def _pairing(before: bool | None, after: bool | None) -> Pairing:
-    if before is None or after is None:
-        return Pairing.OPEN
-    if before and after:
-        return Pairing.BOTH
-    if after:
-        return Pairing.ONLY_AFTER
-    return Pairing.ONLY_BEFORE if before else Pairing.NONE
+    return mean_pass_at_k(((len(each), sum(each)) for each in by_seed.values()), k=1)

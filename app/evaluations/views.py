@@ -22,11 +22,12 @@ from app.evaluations.contexts import (
     PlayLink,
     ResultRow,
 )
-from app.evaluations.results import Comparison, Counts, ModelResult, Pairing, PlayedItem
+from app.evaluations.results import Comparison, Counts, ModelResult, PlayedItem
 from app.evaluations.results import compare as compare_models
 from app.evaluations.results import results as results_of
 from app.maze.eval_sets import EASY_0_63_T15
 from app.maze.generate import size_of
+from app.metrics.statistics import Pairing
 from app.models import Evaluation, EvaluationStatus
 from app.web.filters import percent
 from app.web.run_table import Condition, rate_figure

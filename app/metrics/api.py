@@ -2,9 +2,8 @@
 
 import asyncio
 from functools import partial
-from typing import Annotated, Literal
 
-from fastapi import Query, Request, Response
+from fastapi import Request, Response
 
 from app.api.bodies import read_body
 from app.api.compress import compressed
@@ -14,7 +13,9 @@ from app.api.schemas import Listing
 from app.clock import utcnow
 from app.metrics import service
 from app.metrics.push import read_columns
-from app.metrics.schemas import AcceptedAnswer, MetricAnswer, SeriesListAnswer, series_json
+from app.metrics.questions import AskedLook, Digits, Keys, MaxPoints, Runs, Since
+from app.metrics.schemas import AcceptedAnswer, MetricAnswer, SeriesListAnswer
+from app.metrics.series_json import series_json
 from app.routing import Router
 from app.runs import service as runs
 
@@ -23,7 +24,6 @@ router = Router(tags=["metrics"], route_class=JsonRoute)
 SENT_BYTES = 4_000_000
 UNPACKED_BYTES = 16_000_000
 _LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
-_MANY = 100
 _SHAPES = {
     "application/json": {
         "schema": {"type": "object"},
@@ -59,22 +59,12 @@ async def read_series(
     request: Request,
     _caller: RunReader,
     database: Store,
-    run: Annotated[list[str], Query(min_length=1, max_length=_MANY, description="Ids of runs")],
-    key: Annotated[list[str], Query(min_length=1, max_length=_MANY, description="Metric keys")],
-    x: Annotated[Literal["step", "time", "relative"], Query(description="The wanted x axis")] = (
-        "step"
-    ),
-    max_points: Annotated[
-        int, Query(ge=4, le=10_000, description="Longer series are thinned to this")
-    ] = 1_000,
-    digits: Annotated[
-        int | None,
-        Query(ge=3, le=17, description="Values rounded to so many digits; a chart needs six"),
-    ] = None,
-    since: Annotated[
-        list[str] | None,
-        Query(max_length=_MANY * _MANY, description="Cursors of answers before: only what is new"),
-    ] = None,
+    run: Runs,
+    key: Keys,
+    look: AskedLook,
+    max_points: MaxPoints = 1_000,
+    digits: Digits = None,
+    since: Since = None,
 ) -> Response:
     """Columns of the series of these keys in these runs, those without points left out."""
     async with database.read() as session:
@@ -82,8 +72,8 @@ async def read_series(
         loaded = await service.load_series(
             session,
             found,
-            list(dict.fromkeys(key)),
-            x=x,
+            key,
+            look=look,
             since=since or (),
             max_stored=service.MAX_POINTS,
         )
@@ -115,5 +105,5 @@ async def push_metrics(
 def _packed(
     request: Request, loaded: service.LoadedSeries, max_points: int, digits: int | None
 ) -> Response:
-    body = series_json(loaded, max_points, digits)
+    body = series_json(loaded, max_points, digits=digits, has_times=True)
     return compressed(request, Response(body, media_type="application/json"))

@@ -1,5 +1,6 @@
 """A few points of a metric as columns, and their compressed form."""
 
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -21,6 +22,7 @@ _COMPRESSED_FROM = 64
 _COMPRESSED = 4
 _BYTES_PER_POINT = 3 * 8
 _EXACT = 2**53
+_of_thread = threading.local()
 
 
 class DamagedSeries(ValueError):
@@ -130,21 +132,25 @@ def pack(columns: Columns) -> bytes:
     nothing, excess where there is any. Each column lies byte by byte (all first bytes, all second
     bytes, …), which is what lets the alike bytes of floats be found.
     """
-    flags = 0
-    parts = [_planes(np.diff(columns.steps, prepend=np.int64(0))), _planes(columns.values)]
+    flags, excess = 0, columns.excess
     milliseconds = _milliseconds(columns.times)
-    if milliseconds is None:
-        parts.append(_planes(columns.times))
-    else:
+    if milliseconds is not None:
         flags |= _HAS_MILLISECONDS
-        parts.append(_planes(np.diff(milliseconds, prepend=np.int64(0))))
-    if columns.excess is not None and columns.excess.any():
+    if excess is not None and excess.any():
         flags |= _HAS_EXCESS
-        parts.append(_planes(columns.excess))
-    body = b"".join(parts)
+    words = np.empty((3 + bool(flags & _HAS_EXCESS), len(columns)), "<i8")
+    _differences(columns.steps, words[0])
+    words[1] = columns.values.view(np.int64)
+    if milliseconds is None:
+        words[2] = columns.times.view(np.int64)
+    else:
+        _differences(milliseconds, words[2])
+    if flags & _HAS_EXCESS:
+        words[3] = excess
+    body = words.view(np.uint8).reshape(len(words), -1, 8).transpose(0, 2, 1).tobytes()
     if len(body) >= _COMPRESSED_FROM:
         flags |= _COMPRESSED
-        body = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(body)
+        body = _compressor().compress(body)
     return bytes((_SECOND_FORMAT, flags)) + len(columns).to_bytes(4, "little") + body
 
 
@@ -175,19 +181,21 @@ def unpack(payload: bytes) -> Columns:
     )
 
 
-def _planes(column: npt.NDArray[np.generic]) -> bytes:
-    word = np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("<"))
-    return word.view(np.uint8).reshape(-1, 8).T.tobytes()
+def _differences(column: Steps, target: Steps) -> None:
+    """The first number and the wrapped steps to each next one, as `np.diff` with a prepended 0."""
+    target[:1] = column[:1]
+    np.subtract(column[1:], column[:-1], out=target[1:])
 
 
 def _milliseconds(times: Floats) -> Steps | None:
     """None where a time is unknown or finer than a millisecond."""
     with np.errstate(all="ignore"):
-        rounded = np.round(times * 1000)
-        is_exact = (
-            np.all(np.abs(rounded) < _EXACT) and (rounded / 1000).tobytes() == times.tobytes()
-        )
-    return rounded.astype(np.int64) if is_exact else None
+        rounded = np.rint(times * 1000)
+        if not np.abs(rounded).max(initial=0) < _EXACT:
+            return None
+    whole = rounded.astype(np.int64)
+    # Bit for bit: a whole number has no -0.
+    return whole if (whole / 1000).tobytes() == times.tobytes() else None
 
 
 def _unpack_first(payload: bytes) -> Columns:
@@ -202,6 +210,14 @@ def _unpack_first(payload: bytes) -> Columns:
     return Columns(
         np.cumsum(deltas, dtype=np.int64), values.astype(np.float64), times.astype(np.float64)
     )
+
+
+def _compressor() -> zstandard.ZstdCompressor:
+    """One a thread: it serves one caller at a time, and costs more to make than a chunk to pack."""
+    if not hasattr(_of_thread, "compressor"):
+        _of_thread.compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
+    made: zstandard.ZstdCompressor = _of_thread.compressor
+    return made
 
 
 def _decompressed(frame: bytes) -> bytes:

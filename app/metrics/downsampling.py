@@ -10,22 +10,23 @@ MIN_DOWNSAMPLED_POINTS = 16
 Indices = npt.NDArray[np.intp]
 
 
-def downsample(steps: Steps, values: Floats, *, max_points: int) -> tuple[Indices, bool]:
+def downsample(x: Steps | Floats, values: Floats, *, max_points: int) -> tuple[Indices, bool]:
     """Indices of the points to draw, ascending, and whether any were left out.
 
-    `steps` ascending, `values` of the same shape (n,). MinMaxLTTB (J. Van Der Donckt et al. 2023,
-    by tsdownsample) chooses among finite points; the first, the last, the extremes and one point
-    of each run of NaN, +inf or -inf are kept, so gaps stay gaps. Runs are thinned evenly when they
-    exceed a quarter of `max_points`. Raises `ValueError` if `max_points` is below 16.
+    `x` ascending (steps, or places on another axis), `values` of the same shape (n,). MinMaxLTTB
+    (J. Van Der Donckt et al. 2023, by tsdownsample) chooses among finite points; the first, the
+    last, the extremes and one point of each run of NaN, +inf or -inf are kept, so gaps stay gaps.
+    Runs are thinned evenly when they exceed a quarter of `max_points`. Raises `ValueError` if
+    `max_points` is below 16.
     """
     if max_points < MIN_DOWNSAMPLED_POINTS:
         raise ValueError(f"max_points must be at least {MIN_DOWNSAMPLED_POINTS}")
-    if steps.size <= max_points:
-        return np.arange(steps.size), False
+    if x.size <= max_points:
+        return np.arange(x.size), False
     finite = np.flatnonzero(np.isfinite(values))
-    kept = np.concatenate([[0, steps.size - 1], _extremes(values, finite)]).astype(np.intp)
+    kept = np.concatenate([[0, x.size - 1], _extremes(values, finite)]).astype(np.intp)
     kept = np.union1d(kept, _thin(_run_starts(values), max_points // 4))
-    chosen = _min_max_lttb(steps, values, finite=finite, count=max_points - kept.size)
+    chosen = _min_max_lttb(x, values, finite=finite, count=max_points - kept.size)
     return np.union1d(kept, chosen), True
 
 
@@ -47,14 +48,16 @@ def _thin(indices: Indices, count: int) -> Indices:
     return indices[np.linspace(0, indices.size - 1, count).astype(np.intp)]
 
 
-def _min_max_lttb(steps: Steps, values: Floats, *, finite: Indices, count: int) -> Indices:
+def _min_max_lttb(
+    places: Steps | Floats, values: Floats, *, finite: Indices, count: int
+) -> Indices:
     if finite.size <= count:
         return finite
     # Loaded with the first long series, in a thread.
     from tsdownsample import MinMaxLTTBDownsampler
 
     # Contiguous copies: the library warns about views.
-    x, y = np.ascontiguousarray(steps[finite]), np.ascontiguousarray(values[finite])
+    x, y = np.ascontiguousarray(places[finite]), np.ascontiguousarray(values[finite])
     sampler = MinMaxLTTBDownsampler()  # type: ignore[no-untyped-call]  # its __init__ has no hints
     chosen: npt.NDArray[np.uint64] = sampler.downsample(x, y, n_out=count)
     return finite[chosen.astype(np.intp)]

@@ -11,6 +11,7 @@ from app.metrics import repository
 from app.metrics.columns import Columns, to_milliseconds, unpack
 from app.metrics.growth import Grown, SeriesState, Todo, amend, grow, redo
 from app.metrics.series import AttemptColumns
+from app.metrics.summaries import SeriesSummary
 from app.models import MetricChunk
 
 # Series whose older points are read at once; and how many points of them.
@@ -62,6 +63,20 @@ async def ingest_columns(
     return sum(len(points) for points in given.values())
 
 
+async def ingest_new(session: AsyncSession, given: Mapping[UUID, Mapping[str, Columns]]) -> int:
+    """As `ingest_columns` of attempt 1, for runs by id that have no points yet and whose rows
+    nobody else knows.
+
+    Three statements and those for new keys, however many runs there are.
+    """
+    named = [(run_id, key) for run_id, columns in given.items() for key in columns]
+    points = [given[run_id][key] for run_id, key in named]
+    filled = [place for place, each in enumerate(points) if len(each)]
+    grown = await asyncio.to_thread(_grow_new, [(named[i][1], points[i]) for i in filled])
+    await repository.add_series(session, [(named[i][0], grown[n]) for n, i in enumerate(filled)])
+    return sum(map(len, points))
+
+
 def columns_by_key(points: Iterable[MetricPoint]) -> dict[str, Columns]:
     rows: dict[str, list[tuple[int, float, float]]] = {}
     for point in points:
@@ -77,14 +92,22 @@ def columns_of(chunks: Sequence[MetricChunk]) -> list[AttemptColumns]:
 def _grow(
     states: Mapping[str, SeriesState], attempt: int, given: Mapping[str, Columns]
 ) -> list[Grown]:
-    return [
-        grow(
-            states[key],
-            attempt,
-            Columns(points.steps, points.values, to_milliseconds(points.times), points.excess),
-        )
-        for key, points in given.items()
-    ]
+    return [grow(states[key], attempt, _as_kept(points)) for key, points in given.items()]
+
+
+def _grow_new(given: Sequence[tuple[str, Columns]]) -> list[Grown]:
+    found = []
+    for key, points in given:
+        each = grow(SeriesState(0, key, SeriesSummary()), 1, _as_kept(points))
+        if each.todo is not Todo.NOTHING:
+            sealed = [AttemptColumns(1, unpack(chunk.payload)) for chunk in each.chunks]
+            redo(each.state, sealed)
+        found.append(each)
+    return found
+
+
+def _as_kept(points: Columns) -> Columns:
+    return Columns(points.steps, points.values, to_milliseconds(points.times), points.excess)
 
 
 async def _finish(session: AsyncSession, grown: Sequence[Grown]) -> None:

@@ -9,7 +9,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -41,6 +41,15 @@ def read_columns(body: bytes, *, is_lines: bool, received_at: float) -> dict[str
     wrong value; nothing is taken then.
     """
     return _read(_lines(body) if is_lines else _whole(body), received_at)
+
+
+def read_object(whole: dict[str, Any], *, received_at: float, place: str) -> dict[str, Columns]:
+    """As `read_columns`, for an object that was read already and stood at `place` in its body."""
+    try:
+        return _read(_of_object(whole), received_at)
+    except Invalid as error:
+        problems = [replace(each, field=f"{place}.{each.field}") for each in error.problems]
+        raise Invalid(f"{place}.{error}", problems) from None
 
 
 def read_points(points: list[Any], *, received_at: float) -> dict[str, Columns]:
@@ -100,7 +109,15 @@ def _lines(body: bytes) -> _Table:
 
 
 def _whole(body: bytes) -> _Table:
-    whole = _load(body, "body")
+    return _of_object(_load(body, "body"))
+
+
+def load_object(body: bytes) -> dict[str, Any]:
+    """A body that is one JSON object. Raises `Invalid`."""
+    return _load(body, "body")
+
+
+def _of_object(whole: dict[str, Any]) -> _Table:
     points = whole.get(_POINTS)
     return _of_points(points) if isinstance(points, list) else _columns(whole)
 

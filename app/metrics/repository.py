@@ -1,6 +1,7 @@
 """Queries on metric series, their chunks, and evaluations made while training."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -10,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import undefer
 
 from app.interned import PlainStatement, batches, execute_many, numbers_of, table_of
-from app.metrics.growth import Chunk, SeriesState
+from app.metrics.growth import Chunk, Grown, SeriesState
 from app.metrics.summaries import SeriesSummary
 from app.models import MetricChunk, MetricKey, MetricSeries, Run, TrainingEvaluation
 
@@ -83,6 +84,27 @@ async def save_states(session: AsyncSession, states: Sequence[SeriesState]) -> N
     """Writes what `states_of` gave, changed, in one statement."""
     rows = [(*_summary_values(state.summary), *_stored_values(state), state.id) for state in states]
     await _SAVE.execute(session, rows)
+
+
+async def add_series(session: AsyncSession, made: Sequence[tuple[UUID, Grown]]) -> None:
+    """New series of runs by id, with their chunks; the states get no id."""
+    if not made:
+        return
+    numbers = await numbers_of(session, MetricKey, list({each.state.key for _, each in made}))
+    rows = [
+        {"run_id": run_id, "key_id": numbers[each.state.key]}
+        | dict(zip(_SUMMARY, _summary_values(each.state.summary), strict=True))
+        | dict(zip(_STORED, _stored_values(each.state), strict=True))
+        for run_id, each in made
+    ]
+    await execute_many(session, insert(_SERIES), rows)
+    ids = await _ids_of(session, list({run_id for run_id, _ in made}))
+    chunks = [
+        replace(chunk, series_id=ids[run_id, numbers[each.state.key]])
+        for run_id, each in made
+        for chunk in each.chunks
+    ]
+    await add_chunks(session, chunks)
 
 
 async def add_chunks(session: AsyncSession, chunks: Sequence[Chunk]) -> None:
@@ -172,6 +194,13 @@ async def chunks_near(
 async def _count(session: AsyncSession, run_id: UUID) -> int:
     query = select(func.count()).select_from(MetricSeries).where(MetricSeries.run_id == run_id)
     return int(await session.scalar(query) or 0)
+
+
+async def _ids_of(session: AsyncSession, run_ids: Sequence[UUID]) -> dict[tuple[UUID, int], int]:
+    """Numbers of all series of the runs, by run id and number of the key."""
+    columns = _SERIES.c
+    query = select(columns.run_id, columns.key_id, columns.id).where(columns.run_id.in_(run_ids))
+    return {(run_id, key_id): number for run_id, key_id, number in await session.execute(query)}
 
 
 async def _collect(

@@ -1,15 +1,8 @@
 """JSON shapes of metrics: summaries, series, and answers to pushes."""
 
-import math
-from datetime import UTC, datetime
-
-import numpy as np
-import orjson
 from pydantic import Field
 
 from app.api.schemas import Answer
-from app.metrics.columns import Floats
-from app.metrics.service import LoadedSeries, SeriesView
 from app.models import MetricSeries
 
 
@@ -30,75 +23,48 @@ class MetricAnswer(Answer):
 
 
 class SeriesAnswer(Answer):
-    """Columns of one series, sorted by step. A value that is not finite is null.
-
-    A whole number of 64 bits is exact.
-
-    `time` holds times (RFC 3339) for x=time, seconds since the start for x=relative, else null.
-    `is_new`: only points after the cursor that was given, to be appended to those.
-    """
+    """Columns of one series, ascending by x, which is the step where `x` is null."""
 
     run: str
     key: str
-    attempt: int
+    attempt: int = Field(description="The newest one; of a hidden series, that which logged it")
+    is_hidden: bool = Field(description="Older points, which a newer attempt hides")
     step: list[int]
-    value: list[float | None]
-    time: list[str | None] | list[float | None] | None = None
-    sampled: bool
-    is_new: bool
+    value: list[float | None] = Field(
+        description="null where it is not finite; a whole number of 64 bits is exact"
+    )
+    x: list[float] | None = Field(
+        description="x=time: Unix seconds; x=relative: seconds since the run's start; "
+        "x=metric:<key>: the metric's value at the step; x=step: null"
+    )
+    time: list[str] | list[float] | None = Field(
+        default=None, description="x=time: RFC 3339; x=relative: as `x`; else null"
+    )
+    odd: list[tuple[float, str]] = Field(
+        description="The values that are not finite: x, and NaN, Infinity or -Infinity"
+    )
+    missing: int = Field(
+        description="Points left out: their time is unknown, or the metric on the x axis has no "
+        "finite value at their step"
+    )
+    resumes: list[tuple[float, int]] = Field(
+        description="Where the points of a newer attempt begin: x, and its number"
+    )
+    sampled: bool = Field(description="Thinned to `max_points`")
+    is_new: bool = Field(
+        description="Only points after the cursor that was given, to be appended to those; "
+        "otherwise they replace them"
+    )
     cursor: str
 
 
 class SeriesListAnswer(Answer):
     series: list[SeriesAnswer]
-
-
-def series_json(loaded: LoadedSeries, max_points: int, digits: int | None) -> bytes:
-    """A `SeriesListAnswer` as it is sent: what is not finite becomes null on the way."""
-    views = loaded.views(max_points)
-    return orjson.dumps({"series": [_series(view, loaded.x, digits) for view in views]})
-
-
-def _series(view: SeriesView, x: str, digits: int | None) -> dict[str, object]:
-    columns = view.columns
-    values = columns.numbers() if digits is None else _rounded(columns.values, digits).tolist()
-    return {
-        "run": view.run,
-        "key": view.key,
-        "attempt": view.attempt,
-        "step": columns.steps.tolist(),
-        "value": values,
-        "time": _times(columns.times, x),
-        "sampled": view.is_sampled,
-        "is_new": view.is_new,
-        "cursor": view.cursor,
-    }
-
-
-def _rounded(values: Floats, digits: int) -> Floats:
-    """To so many significant digits."""
-    with np.errstate(all="ignore"):
-        size = np.floor(np.log10(np.abs(values)))
-        scale = 10.0 ** (digits - 1 - size)
-        rounded: Floats = np.round(values * scale) / scale
-    return np.where(np.isfinite(rounded), rounded, values)
+    cursor: str | None = Field(
+        description="For `since`, in place of the cursors of the series; "
+        "null: nothing is new, go on with the one that was given"
+    )
 
 
 class AcceptedAnswer(Answer):
     accepted: int = Field(description="How many points were stored", examples=[120])
-
-
-def _times(times: Floats, x: str) -> list[str | None] | list[float | None] | None:
-    if x == "step":
-        return None
-    if x == "relative":
-        return _finite(times)
-    return [None if seconds is None else _text(seconds) for seconds in _finite(times)]
-
-
-def _text(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
-
-
-def _finite(values: Floats) -> list[float | None]:
-    return [value if math.isfinite(value) else None for value in values.tolist()]

@@ -25,6 +25,7 @@ __all__ = [
     "Steps",
     "VisiblePoints",
     "downsample",
+    "hidden_points",
     "pack",
     "sorted_unique",
     "summarise",
@@ -57,25 +58,41 @@ def visible_points(chunks: Iterable[AttemptColumns]) -> VisiblePoints:
     The newest attempt wins from its own first step on: what an older one logged there is hidden.
     Within an attempt the last point logged at a step wins.
     """
-    by_attempt: dict[int, list[Columns]] = {}
-    for chunk in chunks:
-        if len(chunk.columns):
-            by_attempt.setdefault(chunk.attempt, []).append(chunk.columns)
-    shown: list[tuple[int, Columns]] = []
-    cutoff: int | None = None
-    for attempt in sorted(by_attempt, reverse=True):
-        columns = sorted_unique(Columns.concatenate(by_attempt[attempt]))
-        first_step = int(columns.steps[0])
-        if cutoff is not None:
-            columns = columns.take(columns.steps < cutoff)
-        cutoff = first_step if cutoff is None else min(cutoff, first_step)
-        shown.append((attempt, columns))
-    shown.reverse()
+    shown = [(attempt, columns) for attempt, columns, _ in _parted(chunks)]
     attempts = [np.full(len(columns), attempt, np.int64) for attempt, columns in shown]
     return VisiblePoints(
         columns=Columns.concatenate([columns for _, columns in shown]),
         attempts=np.concatenate([np.empty(0, np.int64), *attempts]),
     )
+
+
+def hidden_points(chunks: Iterable[AttemptColumns]) -> list[AttemptColumns]:
+    """The points that a newer attempt hides, one entry an attempt that has such, oldest first.
+
+    One point a step, sorted by step: the last one that the attempt logged there.
+    """
+    return [
+        AttemptColumns(attempt, hidden) for attempt, _, hidden in _parted(chunks) if len(hidden)
+    ]
+
+
+def _parted(chunks: Iterable[AttemptColumns]) -> list[tuple[int, Columns, Columns]]:
+    """Each attempt with its visible and its hidden points, oldest first."""
+    by_attempt: dict[int, list[Columns]] = {}
+    for chunk in chunks:
+        if len(chunk.columns):
+            by_attempt.setdefault(chunk.attempt, []).append(chunk.columns)
+    parts: list[tuple[int, Columns, Columns]] = []
+    cutoff: int | None = None
+    for attempt in sorted(by_attempt, reverse=True):
+        columns = sorted_unique(Columns.concatenate(by_attempt[attempt]))
+        first_step = int(columns.steps[0])
+        # Sorted, so that what is hidden is the end of it.
+        end = len(columns) if cutoff is None else int(np.searchsorted(columns.steps, cutoff))
+        parts.append((attempt, columns.take(slice(end)), columns.take(slice(end, None))))
+        cutoff = first_step if cutoff is None else min(cutoff, first_step)
+    parts.reverse()
+    return parts
 
 
 def sorted_unique(columns: Columns) -> Columns:

@@ -94,7 +94,11 @@ async def diff_configs(body: DiffBody, _caller: Reader) -> DiffAnswer:
 def _resources(cluster: Cluster) -> service.ClusterResources | None:
     """GPUs by node as last observed; None while none were."""
     gpus = clusters.gpus_by_node(cluster)
-    return service.ClusterResources(name=cluster.name, gpus_by_node=gpus) if gpus else None
+    if not gpus:
+        return None
+    return service.ClusterResources(
+        name=cluster.name, gpus_by_node=gpus, reaches_us=clusters.has_way_back(cluster)
+    )
 
 
 def _finding(problem: Problem) -> Finding:

@@ -66,6 +66,13 @@ def examine(recipe: Recipe, config: Mapping[str, Any], place: Place = ANYWHERE) 
     )
 
 
+def gpus_asked(recipe: Recipe, values: Mapping[str, Any]) -> dict[str, int] | None:
+    """GPUs that full values ask for, by what they are for; None where the values do not tell."""
+    if recipe.tree is None:
+        return _gpus_of_command(recipe, values)
+    return skyrl_checks.gpus_by_part(skyrl_checks.parse(recipe, values))
+
+
 def embedded_refusal(recipe: Recipe) -> Finding | None:
     """Why the embedded cluster cannot run a recipe, whoever allows it; None if it can."""
     if recipe.package is not Package.SKYRL:

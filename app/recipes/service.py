@@ -13,7 +13,7 @@ from app.recipes.catalogue import load_all
 from app.recipes.common import SECRETS, normal, secret_names, with_common
 from app.recipes.diff import Change, changes
 from app.recipes.embedded_maze_grpo import RECIPE as EMBEDDED_MAZE_GRPO
-from app.recipes.examine import Examined, Place, embedded_refusal, examine
+from app.recipes.examine import Examined, Place, embedded_refusal, examine, gpus_asked
 from app.recipes.model import Findings, Package, Recipe, Value
 from app.recipes.numbers import find_whole_number, is_finite
 from app.recipes.other_runs import ABOUT_OTHER_RUNS, fixed_paths, other_run, shared_paths
@@ -47,7 +47,9 @@ __all__ = [
     "fixed_paths",
     "flatten",
     "get",
+    "gpus_of",
     "import_text",
+    "leaves",
     "list_all",
     "other_run",
     "problems",
@@ -131,6 +133,19 @@ def complete(recipe: Recipe, config: Mapping[str, Any]) -> dict[str, Value]:
 def import_text(text: str) -> Imported:
     """A config from a script, a command, overrides or a dump. Raises `Invalid`, `NotFound`."""
     return parsing.parse(text, get)
+
+
+def gpus_of(name: str, values: Mapping[str, Any]) -> int | None:
+    """GPUs that a run of stored values asks for; None where nobody here knows.
+
+    That is so for runs from outside and for recipes that are gone.
+    """
+    try:
+        recipe = get(name)
+    except NotFound:
+        return None
+    parts = gpus_asked(recipe, _filled(recipe, values))
+    return None if parts is None else sum(parts.values())
 
 
 def diff(
@@ -235,7 +250,7 @@ def flatten(values: Mapping[str, Any]) -> Iterator[tuple[str, float | None, str]
     and texts at 500.
     """
     seen: set[str] = set()
-    for key, value in _leaves(values, ""):
+    for key, value in leaves(values):
         cut = key[:_KEY_LENGTH]
         if cut not in seen:
             seen.add(cut)
@@ -244,10 +259,11 @@ def flatten(values: Mapping[str, Any]) -> Iterator[tuple[str, float | None, str]
             yield cut, number, "" if is_all else _text(value)[:_FLAT_TEXT_LENGTH]
 
 
-def _leaves(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+def leaves(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """(dotted key, value) of each value; nested mappings become dotted keys."""
     for key, value in values.items():
         if isinstance(value, Mapping) and value:
-            yield from _leaves(value, f"{prefix}{key}.")
+            yield from leaves(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from app.web.chart_board import ChartBoard, ChartPanel
 from app.web.cluster_line import ClusterLine
 from app.web.config_table import ConfigChange, ConfigGroup
 from app.web.paging import Pager
@@ -284,36 +285,16 @@ class MazeGrid:
 
 
 @dataclass(frozen=True, slots=True)
-class ChartCard:
-    """One chart of the run page; its numbers are fetched when it is scrolled to."""
-
-    key: str
-    title: str
-    unit: str
-    last: float | None
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
-class ChartGroup:
-    """Charts under one heading."""
-
-    title: str
-    charts: list[ChartCard]
-
-
-@dataclass(frozen=True, slots=True)
 class ChartsPage:
     """The run page's first tab."""
 
     head: RunHead
     figures: list[Figure]
-    hero_chart: ChartCard
+    hero_chart: ChartPanel
     is_solve_rate: bool
     """Whether the hero is drawn from evaluations; else it is a line of what comes nearest."""
     is_pass_at_1: bool
     """Whether that line needs the word that pass_at_1 is no solve rate."""
-    hero_unit: str
     hero: dict[str, object]
     """The solve rate as `charts.js` draws it."""
     hero_rows: list[tuple[int, RateFigure]]
@@ -321,9 +302,8 @@ class ChartsPage:
     grid: MazeGrid | None
     has_mazes: bool
     """Whether it dumps its evaluations, or may yet: a run fed from outside seldom does."""
-    groups: list[ChartGroup]
-    points_url: str
-    """Points of the charts named by `key`, as JSON."""
+    board: ChartBoard
+    """All metrics but the hero's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +319,7 @@ class ChartsPart:
     """The cards of all charts, fetched again when a new metric appears."""
 
     head: RunHead
-    groups: list[ChartGroup]
+    board: ChartBoard
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,12 +335,14 @@ class ChartPage:
     """One chart with the table of its numbers: its permanent link."""
 
     head: RunHead
-    card: ChartCard
-    data: dict[str, object]
+    panel: ChartPanel
+    board: ChartBoard
     rows: list[tuple[int, float]]
     """(step, value), newest first."""
     sampled: bool
     """Whether points were left out to fit the picture."""
+    csv_url: str
+    """All of them."""
 
 
 @dataclass(frozen=True, slots=True)

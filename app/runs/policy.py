@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.clusters.service import gpus_by_node, is_off
+from app.clusters.service import gpus_by_node, has_way_back, is_off
 from app.errors import NotFound
 from app.models import Cluster, ClusterKind
 from app.recipes import service as recipes
@@ -72,7 +72,11 @@ def place_on(cluster: Cluster, others: Sequence[recipes.OtherRun] = ()) -> recip
     if cluster.kind is ClusterKind.EMBEDDED:
         return recipes.Place(is_embedded=True, other_runs=others)
     gpus = gpus_by_node(cluster)
-    seen = recipes.ClusterResources(name=cluster.name, gpus_by_node=gpus) if gpus else None
+    seen = None
+    if gpus:
+        seen = recipes.ClusterResources(
+            name=cluster.name, gpus_by_node=gpus, reaches_us=has_way_back(cluster)
+        )
     return recipes.Place(cluster=seen, other_runs=others)
 
 

@@ -20,6 +20,7 @@ from app.runs.contexts import (
     StatusPart,
 )
 from app.runs.loading import embedded_line, load_head
+from app.web.chart_board import panel
 from app.web.deps import Reader, RunReader, Store
 from app.web.project_switch import project_switch
 from app.web.run_table import rate_figure
@@ -50,16 +51,14 @@ async def show(request: Request, slug: str, store: Store, viewer: RunReader) -> 
     context = ChartsPage(
         head=head,
         figures=views.figures(run, head.step, counts, utcnow()),
-        hero_chart=views.chart_card(run, hero, None),
+        hero_chart=panel([slug], hero),
         is_solve_rate=is_drawn_from_dumps and hero.is_hero,
         is_pass_at_1=hero.key == views.STAND_IN_KEY,
-        hero_unit=hero.unit,
         hero=views.hero_data(run, counts),
         hero_rows=[(c.step, rate_figure(c.solved, c.n)) for c in reversed(counts)],
         grid=views.maze_grid(newest, before=before, run_slug=slug) if newest else None,
         has_mazes=newest is not None or run.origin is RunOrigin.SUBMITTED,
-        groups=views.chart_groups(run, series, hero=hero.key),
-        points_url=f"/runs/{run.slug}/points",
+        board=views.chart_board(run, series, hero=hero.key, total=views.planned_steps(run)),
     )
     return page(request, "runs/show.html", context)
 
@@ -88,7 +87,7 @@ async def charts_part(
     async with store.read() as session:
         run, head = await load_head(session, slug, viewer)
         series = await metrics.list_series(session, run)
-    context = ChartsPart(head, views.chart_groups(run, series, hero=hero))
+    context = ChartsPart(head, views.chart_board(run, series, hero=hero))
     return fragment(request, "runs/_charts.html", context)
 
 

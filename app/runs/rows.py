@@ -19,6 +19,7 @@ from app.names import checked_name
 from app.recipes import service as recipes
 from app.runs.repository import Facts, add_facts
 
+EXTERNAL_RECIPE = "external"
 _COMPARED = (
     "name",
     "tags",
@@ -58,6 +59,36 @@ def new_run(
         created_at=now,
         due_at=now,
     )
+
+
+def new_external(
+    experiment: Experiment,
+    *,
+    actor: Actor,
+    name: str,
+    config: Mapping[str, Any],
+    tags: Sequence[str],
+) -> tuple[Run, Config]:
+    """A run that somebody else executes, running at once, and its config; in no session yet.
+
+    Raises `Invalid` for name and tags.
+    """
+    frozen = Config(
+        id=new_id(),
+        experiment_id=experiment.id,
+        version=None,
+        recipe=EXTERNAL_RECIPE,
+        recipe_version=1,
+        digest=experiments.digest(EXTERNAL_RECIPE, 1, config),
+        values=dict(config),
+        created_by=actor.name,
+        created_at=utcnow(),
+    )
+    run = new_run(experiment, frozen, actor=actor, name=name, tags=tags, status=RunStatus.RUNNING)
+    run.origin = Origin.EXTERNAL
+    run.started_at = run.created_at
+    run.due_at = None
+    return run, frozen
 
 
 async def add_values(session: AsyncSession, made: Iterable[tuple[Run, Config]]) -> None:

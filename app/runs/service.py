@@ -12,7 +12,6 @@ from app.clock import utcnow
 from app.clusters import service as clusters
 from app.errors import Conflict, Invalid, NotFound, Problem
 from app.experiments import service as experiments
-from app.ids import new_id
 from app.metrics.service import PushPlace
 from app.models import (
     Cluster,
@@ -36,7 +35,6 @@ from app.runs.repository import Facts
 from app.runs.states import ENDED, created, transition
 from app.sharing import service as sharing
 
-EXTERNAL_RECIPE = "external"
 # Whole numbers beyond are names more often than numbers.
 _LARGEST = 2**63
 
@@ -98,22 +96,8 @@ async def create_external(
         session, project, experiment or name, actor=actor
     )
     await launch_checks.check_texts(session, project.id, config or {}, name=name, tags=tags)
-    frozen = Config(
-        id=new_id(),
-        experiment_id=home.id,
-        version=None,
-        recipe=EXTERNAL_RECIPE,
-        recipe_version=1,
-        digest=experiments.digest(EXTERNAL_RECIPE, 1, config or {}),
-        values=dict(config or {}),
-        created_by=actor.name,
-        created_at=utcnow(),
-    )
+    run, frozen = rows.new_external(home, actor=actor, name=name, config=config or {}, tags=tags)
     session.add(frozen)
-    run = rows.new_run(home, frozen, actor=actor, name=name, tags=tags, status=RunStatus.RUNNING)
-    run.origin = RunOrigin.EXTERNAL
-    run.started_at = run.created_at
-    run.due_at = None
     return await _store(session, run, frozen, actor)
 
 

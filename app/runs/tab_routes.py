@@ -1,11 +1,10 @@
 """The tabs of a run: single charts and their points, log, config, timeline."""
 
 from dataclasses import dataclass
-from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import Query, Request
-from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from fastapi import Request
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from app.clock import utcnow
 from app.code import service as code
@@ -26,6 +25,7 @@ from app.runs.contexts import (
 )
 from app.runs.loading import load_head
 from app.runs.log_lines import AttemptNumber, LineNumber
+from app.web.chart_board import ChartRun, LiveBy, board, csv_url, panel
 from app.web.deps import Config, RunReader, Store
 from app.web.paging import Cursor, pager
 from app.web.search import SearchWords
@@ -36,21 +36,6 @@ LOG_LINES = 400
 POINTS = 1_000
 EVENTS = 100
 _CONTEXT_LINES = 20
-
-
-@router.get("/runs/{slug}/points")
-async def points(
-    slug: str,
-    store: Store,
-    _viewer: RunReader,
-    key: Annotated[list[str], Query(max_length=100)],
-    since: Annotated[list[str], Query(max_length=100)] = [],  # noqa: B006 - FastAPI copies it
-) -> JSONResponse:
-    """Points of some charts as columns, for `charts.js`."""
-    async with store.read() as session:
-        run = await service.get(session, slug)
-        found = await metrics.read_series(session, [run], key, max_points=POINTS, since=since)
-    return JSONResponse({"series": [views.points(view) for view in found]})
 
 
 @router.get("/runs/{slug}/chart")
@@ -64,12 +49,14 @@ async def show_chart(
         raise NotFound(f"this run has logged no metric named {key}")
     view = found[0]
     steps, values = view.columns.steps.tolist(), view.columns.values.tolist()
+    total = views.planned_steps(run)
     context = ChartPage(
         head=head,
-        card=views.chart_card(run, chart_for(key), values[-1]),
-        data=views.points(view),
+        panel=panel([slug], chart_for(key), last=values[-1]),
+        board=board([ChartRun.of(run)], [key], live=LiveBy.STREAM, total=total),
         rows=list(zip(reversed(steps), reversed(values), strict=True)),
         sampled=view.is_sampled,
+        csv_url=csv_url([slug], [key]),
     )
     return page(request, "runs/chart.html", context)
 

@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
-from urllib.parse import urlencode
 
 import numpy as np
 
-from app.metrics.charts import HERO_KEY, ChartSpec, chart_for, charts_for
+from app.metrics.charts import HERO_KEY, ChartSpec, chart_for
 from app.metrics.service import SeriesView, SolveCount
 from app.models import (
     Checkpoint,
@@ -22,8 +21,6 @@ from app.models import (
 )
 from app.runs.contexts import (
     AttemptRow,
-    ChartCard,
-    ChartGroup,
     Failure,
     Figure,
     MazeCell,
@@ -36,6 +33,7 @@ from app.runs.contexts import (
 )
 from app.runs.queue import ClusterLoad
 from app.runs.states import ENDED
+from app.web.chart_board import ChartBoard, ChartRun, LiveBy, board
 from app.web.cluster_line import cluster_line
 from app.web.filters import duration, number, percent
 from app.web.run_table import SolveCounts, colour_of, conditions, rate_figure, solved_share
@@ -47,7 +45,6 @@ _FIRST = "Before training"
 _STEPS_KEY = "trainer.max_training_steps"
 STAND_IN_KEY = "eval/all/pass_at_1"
 _STAND_INS = (HERO_KEY, STAND_IN_KEY, "reward/avg_raw_reward")
-_UNITS = {"share": "", "seconds": "s"}
 _TABS = (
     ("Charts", ""),
     ("Log", "/log"),
@@ -172,8 +169,7 @@ def rollout_url(run_slug: str, evaluation: TrainingEvaluation, number: int) -> s
 
 def hero_data(run: Run, counts: SolveCounts) -> dict[str, object]:
     """The solve rate with its interval for `charts.js`; a run's config knows its length early."""
-    planned = run.config.values.get(_STEPS_KEY)
-    return hero_columns(run, counts) | {"total_steps": run.total_steps or planned}
+    return hero_columns(run, counts) | {"total_steps": planned_steps(run)}
 
 
 def hero_columns(run: Run, counts: SolveCounts) -> dict[str, object]:
@@ -232,24 +228,21 @@ def hero_spec(run: Run, counts: SolveCounts, series: Sequence[MetricSeries]) -> 
     return chart_for(STAND_IN_KEY if stands_in else HERO_KEY)
 
 
-def chart_groups(run: Run, series: Sequence[MetricSeries], *, hero: str) -> list[ChartGroup]:
-    """A card for each key but `hero`, in the groups and order of `metrics.charts`."""
-    last = {row.key: row.last for row in series}
-    cards: dict[str, list[ChartCard]] = {}
-    for spec in charts_for(last):
-        if spec.key != hero:
-            cards.setdefault(spec.group.label, []).append(chart_card(run, spec, last[spec.key]))
-    return [ChartGroup(title, found) for title, found in cards.items()]
+def chart_board(
+    run: Run, series: Sequence[MetricSeries], *, hero: str, total: int | None = None
+) -> ChartBoard:
+    """A panel for each key but `hero`, in the groups and order of `metrics.charts`.
+
+    `total`: see `planned_steps`.
+    """
+    last = {row.key: row.last for row in series if row.key != hero}
+    return board([ChartRun.of(run)], last, last=last, live=LiveBy.STREAM, total=total)
 
 
-def chart_card(run: Run, spec: ChartSpec, last: float | None) -> ChartCard:
-    return ChartCard(
-        key=spec.key,
-        title=spec.title,
-        unit=_UNITS.get(spec.unit, spec.unit),
-        last=last,
-        url=f"/runs/{run.slug}/chart?{urlencode({'key': spec.key})}",
-    )
+def planned_steps(run: Run) -> int | None:
+    """How many steps a run takes: as it says itself or, before that, as its config says."""
+    planned = run.config.values.get(_STEPS_KEY)
+    return run.total_steps or (planned if isinstance(planned, int) else None)
 
 
 def points(view: SeriesView) -> dict[str, object]:

@@ -7,6 +7,7 @@ is the head of its SHA-256. Fernet (AES-128-CBC and HMAC-SHA256) is `cryptograph
 import base64
 import fcntl
 import hashlib
+import hmac
 import logging
 import os
 from collections.abc import Iterator, Sequence
@@ -63,6 +64,8 @@ class KeyRing:
     def __init__(self, file: Path) -> None:
         self.file = file
         self._keys: dict[str, Fernet] = {}
+        self._texts: tuple[str, ...] = ()
+        self._stamp = 0
 
     def seal(self, text: str) -> Sealed:
         """Encrypts with the newest key, as the file has it now. Raises `KeyMissing`."""
@@ -90,6 +93,22 @@ class KeyRing:
                 f"a secret in the database is damaged (key {sealed.key_id}): set it anew"
             ) from None
 
+    def derive(self, purpose: str) -> list[str]:
+        """43 signs for a purpose, the same at each call: one by each key, the newest first.
+
+        HMAC-SHA256 of it in URL-safe base64; nothing leads from there to the key, or to what
+        another purpose gives. Empty without a key file. Raises `KeyMissing` for a damaged one.
+        """
+        try:
+            stamp = self.file.stat().st_mtime_ns
+        except OSError:
+            return []
+        # Asked every second for each job, and a key is added every few months.
+        if stamp != self._stamp:
+            self._read()
+            self._stamp = stamp
+        return [_derived(key, purpose) for key in self._texts]
+
     def ids(self) -> list[str]:
         """Ids of all keys in the file as it is now, newest first. Raises `KeyMissing`."""
         self._read()
@@ -106,7 +125,8 @@ class KeyRing:
         from cryptography.fernet import Fernet
 
         try:
-            self._keys = {key_id(key): Fernet(key) for key in read_keys(self.file)}
+            self._texts = tuple(read_keys(self.file))
+            self._keys = {key_id(key): Fernet(key) for key in self._texts}
         except FileNotFoundError:
             raise missing(
                 f"there is no key file {self.file}: put it back from its copy, or name its place "
@@ -124,6 +144,11 @@ def missing(detail: str) -> KeyMissing:
 
 def key_id(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()[:ID_LENGTH]
+
+
+def _derived(key: str, purpose: str) -> str:
+    made = hmac.digest(base64.urlsafe_b64decode(key), f"derived\0{purpose}".encode(), "sha256")
+    return base64.urlsafe_b64encode(made).rstrip(b"=").decode()
 
 
 def read_keys(file: Path) -> list[str]:

@@ -28,9 +28,9 @@ from app.ids import new_id, new_slug
 from app.models import Secret
 from app.recipes import service as recipes
 from app.secrets import repository
-from app.secrets.crypto import missing
+from app.secrets.crypto import KeyMissing, missing
 from app.secrets.masking import MIN_LENGTH, Masker, forms
-from app.secrets.vault import RETIRED, vault_of
+from app.secrets.vault import RETIRED, find_vault, vault_of
 
 MAX_NAME = 100
 MAX_BYTES = 16_000
@@ -159,15 +159,32 @@ async def forget_retired(session: AsyncSession) -> None:
     await repository.forget_retired(session)
 
 
-async def masker(session: AsyncSession, project_ids: Sequence[UUID] | None) -> Masker:
-    """Masks the secrets of these projects (None: of all) and of the site. Raises `KeyMissing`."""
+def derive(session: AsyncSession, purpose: str) -> list[str]:
+    """See `KeyRing.derive`; empty also where the process has no key file that can be read."""
+    vault = find_vault(session)
+    try:
+        return [] if vault is None else vault.keys.derive(purpose)
+    except KeyMissing:
+        return []
+
+
+async def masker(
+    session: AsyncSession,
+    project_ids: Sequence[UUID] | None,
+    *,
+    also: Sequence[tuple[str, str]] = (),
+) -> Masker:
+    """Masks the secrets of these projects (None: of all) and of the site. Raises `KeyMissing`.
+
+    `also`: other values, with their names.
+    """
     rows = await repository.list_known(session, project_ids)
-    if not rows:
+    if not rows and not also:
         return Masker(())
     vault = vault_of(session)
     if any(len(row.ciphertext) > _LONG_BYTES for row in rows):
-        return await asyncio.to_thread(vault.masker, rows)
-    return vault.masker(rows)
+        return await asyncio.to_thread(vault.masker, rows, also)
+    return vault.masker(rows, also)
 
 
 async def require_known(

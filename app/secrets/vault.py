@@ -43,14 +43,18 @@ class Vault:
         remember(shown_name(row), value)
         return value
 
-    def masker(self, rows: Sequence[Secret]) -> Masker:
-        """A masker of all rows, made once for the same rows. Raises `KeyMissing`."""
-        digest = hashlib.sha256("\n".join(row.ciphertext for row in rows).encode()).digest()
+    def masker(self, rows: Sequence[Secret], also: Sequence[tuple[str, str]] = ()) -> Masker:
+        """A masker of all rows and of other (name, value), made once for the same ones.
+
+        Raises `KeyMissing`.
+        """
+        parts = [*(row.ciphertext for row in rows), *(value for _, value in also)]
+        digest = hashlib.sha256("\n".join(parts).encode()).digest()
         found = self._maskers.get(digest)
         if found is None:
             # A row that is only kept for masking must not take another one's name in a mark.
             current_first = sorted(rows, key=lambda row: RETIRED in row.name)
-            found = Masker([(shown_name(row), self.open(row)) for row in current_first])
+            found = Masker([*((shown_name(row), self.open(row)) for row in current_first), *also])
         # Long values are made ready in threads.
         with self._lock:
             self._maskers[digest] = found
@@ -65,9 +69,15 @@ def attach(database: Database, file: Path) -> None:
     database.info[_INFO] = Vault(file)
 
 
+def find_vault(session: AsyncSession) -> Vault | None:
+    """None where the process was started without one."""
+    found: Vault | None = session.info.get(_INFO)
+    return found
+
+
 def vault_of(session: AsyncSession) -> Vault:
     """Raises `Unavailable` where the process was started without one."""
-    found: Vault | None = session.info.get(_INFO)
+    found = find_vault(session)
     if found is None:
         raise Unavailable("this process was started without a key file, so it reads no secrets")
     return found

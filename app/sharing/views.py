@@ -79,9 +79,9 @@ def shared_page(
         groups=[
             SharedGroup(
                 group.title,
-                [SharedChart(card.key, card.title, card.unit, card.last) for card in group.charts],
+                [SharedChart(each.key, each.title, each.unit, each.last) for each in group.panels],
             )
-            for group in run_views.chart_groups(run, series, hero=hero.key)
+            for group in run_views.chart_board(run, series, hero=hero.key).groups
         ],
         points_url=points_url,
     )

@@ -27,7 +27,7 @@ from app.paging import MAX_LIMIT
 from app.routing import Router
 from app.tracking import entities, service
 from app.tracking.search import filter_of, order_of
-from app.tracking.service import Batch
+from app.tracking.service import Batch, ExperimentExists
 
 Json = dict[str, Any]
 PREFIX = "/api/2.0/mlflow"
@@ -36,7 +36,9 @@ _MOST = 10_000
 _CODES = (
     (NotFound, "RESOURCE_DOES_NOT_EXIST"),
     (Invalid, "INVALID_PARAMETER_VALUE"),
-    (Conflict, "RESOURCE_ALREADY_EXISTS"),
+    # Of two clients that make the same experiment, the slower one looks for it after this.
+    (ExperimentExists, "RESOURCE_ALREADY_EXISTS"),
+    (Conflict, "INVALID_STATE"),
     (NotSignedIn, "UNAUTHENTICATED"),
     (Forbidden, "PERMISSION_DENIED"),
 )
@@ -98,13 +100,14 @@ router = Router(tags=["mlflow"], route_class=TrackingRoute)
 async def get_experiment_by_name(caller: Writer, session: Writing, given: Arguments) -> Json:
     name = _text(given, "experiment_name")
     found = await service.find_experiment(session, caller, name)
-    return {"experiment": entities.experiment(found, name=name)}
+    is_own = caller.only_run is not None
+    return {"experiment": entities.experiment(found, name=name, is_own=is_own)}
 
 
 @router.get("/experiments/get")
 async def get_experiment(caller: Reader, session: Reading, given: Arguments) -> Json:
     found = await service.get_experiment(session, caller, _text(given, "experiment_id"))
-    return {"experiment": entities.experiment(found)}
+    return {"experiment": entities.experiment(found, is_own=caller.only_run is not None)}
 
 
 @router.get("/experiments/search")

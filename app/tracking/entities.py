@@ -28,13 +28,16 @@ ENDS = {
 }
 
 
-def experiment(row: Experiment, *, name: str | None = None) -> Json:
-    """`name`: what the caller calls it, where that is another one."""
+def experiment(row: Experiment, *, name: str | None = None, is_own: bool = False) -> Json:
+    """`name`: what the caller calls it, where that is another one.
+
+    `is_own`: the caller's run is in it. To that it is no deleted one, whatever became of it.
+    """
     return {
         "experiment_id": row.slug,
         "name": name or row.name,
         "artifact_location": f"{ARTIFACTS}:/{row.slug}",
-        "lifecycle_stage": "active" if row.archived_at is None else "deleted",
+        "lifecycle_stage": "active" if is_own or row.archived_at is None else "deleted",
         "creation_time": _milliseconds(row.created_at),
         "last_update_time": _milliseconds(row.created_at),
         "tags": [],

@@ -16,7 +16,7 @@ from app.access.principal import Principal
 from app.audit import service as audit
 from app.audit.actions import Action
 from app.audit.service import Target
-from app.errors import Conflict, Invalid, NotFound, Problem
+from app.errors import Conflict, Forbidden, Invalid, NotFound, Problem
 from app.experiments import service as experiments
 from app.metrics import service as metrics
 from app.metrics.columns import Columns
@@ -32,6 +32,10 @@ from app.tracking.repository import PARAM, TAG
 
 MAX_VALUE = 20_000
 _MAX_ENTRIES = 20_000
+
+
+class ExperimentExists(Conflict):
+    """There is an experiment of that name already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +81,12 @@ async def find_experiment(session: AsyncSession, caller: Principal, name: str) -
 
 
 async def create_experiment(session: AsyncSession, caller: Principal, name: str) -> Experiment:
-    """Raises `Conflict` where there is one of that name."""
+    """Raises `ExperimentExists` where there is one of that name."""
     if caller.only_run is not None:
         return (await _own_run(session, caller)).experiment
     home = await projects.choose(session, caller, None)
     if await experiments.find_by_name(session, home, name) is not None:
-        raise Conflict(f"there is an experiment {name} already")
+        raise ExperimentExists(f"there is an experiment {name} already")
     return await experiments.find_or_create_by_name(session, home, name, actor=caller.actor)
 
 
@@ -151,14 +155,14 @@ async def delete_tag(session: AsyncSession, caller: Principal, slug: str, key: s
 async def delete_run(session: AsyncSession, caller: Principal, slug: str) -> None:
     """A token of one run deletes nothing."""
     if caller.only_run is not None:
-        raise Conflict("a token of one run does not delete it")
+        raise Forbidden("a token of one run does not delete it")
     run = await _run(session, caller, slug, Permission.WRITE)
     await runs.delete(session, run, actor=caller.actor)
 
 
 async def restore_run(session: AsyncSession, caller: Principal, slug: str) -> None:
     if caller.only_run is not None:
-        raise Conflict("a token of one run does not restore it")
+        raise Forbidden("a token of one run does not restore it")
     run = await _run(session, caller, slug, Permission.WRITE)
     await runs.restore(session, run, actor=caller.actor)
 
@@ -232,7 +236,11 @@ async def _note(session: AsyncSession, caller: Principal, run: Run) -> None:
 
 
 async def _set(session: AsyncSession, caller: Principal, run: Run, batch: Batch) -> None:
-    """Params are set once, as MLflow has it; tags again and again."""
+    """Params are set once, as MLflow has it, and tags again and again.
+
+    A job sets its params again after a resume, where its config may say something else: what the
+    newest attempt says counts, since a client that is refused would end the training.
+    """
     if not batch.params and not batch.tags:
         return
     if run.deleted_at is not None:
@@ -249,15 +257,17 @@ async def _set(session: AsyncSession, caller: Principal, run: Run, batch: Batch)
                 )
                 raise Invalid(message, [Problem(key[:60], "length", message)])
     known = (await repository.entries_of(session, [run.id]))[run.id]
+    is_job = caller.only_run is not None
     for key, value in batch.params.items():
-        if known[PARAM].get(key, value) != value:
+        if not is_job and known[PARAM].get(key, value) != value:
             message = f"param {key[:60]!r} is {known[PARAM][key][:60]!r}: it does not change"
             raise Invalid(message, [Problem(key[:60], "unchanging", message)])
     new = {key: value for key, value in batch.params.items() if key not in known[PARAM]}
     if len(known[PARAM]) + len(known[TAG]) + len(new) + len(batch.tags) > _MAX_ENTRIES:
         message = f"a run has at most {_MAX_ENTRIES:,} params and tags"
         raise Invalid(message, [Problem("params", "too_many", message)])
-    await repository.set_entries(session, run.id, PARAM, new)
+    changed = dict(batch.params) if is_job else new
+    await repository.set_entries(session, run.id, PARAM, changed)
     await repository.set_entries(session, run.id, TAG, batch.tags)
     if new and not entities.is_ours(run):
         # What is frozen of another run is here what its own code says, piece by piece.

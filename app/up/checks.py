@@ -11,8 +11,6 @@ from pathlib import Path
 from app.errors import StartError
 
 LOCK_NAME = "up.lock"
-UP_FILE = "up.json"
-"""Written by `skydeck up` while it runs: `{"url", "pid"}`."""
 
 # What a start writes at the least: the database's files and Ray's first logs.
 _PROBE_BYTES = 8 * 1024 * 1024

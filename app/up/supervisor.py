@@ -26,8 +26,8 @@ from app.observability.logging import configure as configure_logging
 from app.ray.embedded import EmbeddedHead
 from app.ray.errors import HeadStartError
 from app.ray.head_launch import HeadLimits
-from app.settings import ENDPOINT_FILE, PREFIX, ROOT, Settings, job_environment
-from app.up.checks import UP_FILE, listen, locked, make_home, write_privately
+from app.settings import ENDPOINT_FILE, PREFIX, ROOT, UP_FILE, Settings, job_environment
+from app.up.checks import listen, locked, make_home, write_privately
 from app.up.service import Service
 
 _PROBE_SECONDS = 2.0

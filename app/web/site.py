@@ -10,6 +10,7 @@ from app.clusters import action_routes as cluster_actions
 from app.clusters import form_routes as cluster_forms
 from app.clusters import routes as clusters
 from app.code import routes as code
+from app.compare import routes as compare
 from app.editor import import_routes
 from app.editor import routes as editor
 from app.endpoints import routes as endpoints
@@ -17,6 +18,7 @@ from app.evaluations import routes as evaluations
 from app.experiments import form_routes as experiment_forms
 from app.experiments import routes as experiments
 from app.experiments import tab_routes as experiment_tabs
+from app.metrics import routes as metrics
 from app.outgoing import routes as outgoing
 from app.playground import rollout_routes
 from app.playground import routes as playground
@@ -60,6 +62,8 @@ ROUTERS = (
     action_routes.router,
     tab_routes.router,
     stream_routes.router,
+    metrics.router,
+    compare.router,
     checkpoints.router,
     adapters.router,
     projects.router,

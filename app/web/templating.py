@@ -34,6 +34,7 @@ _KEYS = (
     (("/",), "Search"),
     (("g", "r"), "Go to runs"),
     (("g", "e"), "Go to experiments"),
+    (("g", "c"), "Go to compare"),
     (("g", "p"), "Go to the playground"),
     (("g", "a"), "Go to adapters"),
     (("g", "v"), "Go to clusters"),
@@ -76,6 +77,7 @@ class NavItem:
 _NAV = (
     NavItem("Runs", "/runs", "runs", "g r", is_of_project=True),
     NavItem("Experiments", "/experiments", "experiments", "g e", is_of_project=True),
+    NavItem("Compare", "/compare", "compare", "g c"),
     NavItem("Playground", "/playground", "playground", "g p", is_of_project=True),
     NavItem("Evaluations", "/evaluations", "evaluations", "", is_of_project=True),
     NavItem(

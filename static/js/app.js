@@ -3,7 +3,7 @@
 const TICK_MS = 3000;
 const IDLE_TICK_MS = 15000;
 const IDLE_AFTER_MS = 5 * 60 * 1000;
-const GO = { r: "/runs", e: "/experiments", p: "/playground", a: "/adapters", v: "/clusters" };
+const GO = { r: "/runs", e: "/experiments", c: "/compare", p: "/playground", a: "/adapters", v: "/clusters" };
 const UNITS = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
 
 let lastInput = Date.now();

@@ -1,58 +1,19 @@
-// Draws charts with Plotly: the solve rate with its interval, and one line for each other metric.
-// The server sends columns; traces are built here. A zoom survives new data (stable uirevision).
+// Draws the charts that a run's page and a shared run's page have in common: the solve rate with its
+// interval, and one line of one run. The server sends columns; traces are built here.
 
-const FRAME = { l: 46, r: 14, t: 10, b: 30 };
-const CONFIG = { displayModeBar: false, responsive: true, doubleClick: "reset", showTips: false };
+import { baseLayout, colour, CONFIG as COMMON, FRAME, loadPlotly, onTheme } from "./plotly.js";
+
+export { loadPlotly, onTheme };
+
+const CONFIG = { ...COMMON, doubleClick: "reset" };
 /** A chart of this height has room for the title of its axis. */
 const TALL_PX = 240;
-const MARKS = ["plotly.js-style-global", "9f215cf04c5486422605d13261cb87401f4e7763b6296af81e98efbc0130da53"];
 
-let loading;
-
-// The library puts its rules into style elements, which the page's policy refuses. These two marks
-// tell it that they are there already: they are, in charts.css.
-export function loadPlotly(url) {
-  loading ??= new Promise((resolve, reject) => {
-    for (const id of MARKS) {
-      const mark = document.createElement("template");
-      mark.id = id;
-      mark.className = "no-inline-styles";
-      document.head.append(mark);
-    }
-    const script = document.createElement("script");
-    script.src = url;
-    script.onload = () => resolve(window.Plotly);
-    script.onerror = () => reject(new Error("The chart library did not load."));
-    document.head.append(script);
-  });
-  return loading;
-}
-
-// Properties made by light-dark() read as written; a painted element gives the colour itself.
-function colour(name, alpha = 1) {
-  const probe = document.createElement("i");
-  probe.hidden = true;
-  probe.style.color = `var(--${name})`;
-  document.body.append(probe);
-  const rgb = getComputedStyle(probe).color.match(/[\d.]+/g).slice(0, 3);
-  probe.remove();
-  return `rgba(${rgb.join(",")},${alpha})`;
-}
-
-function baseLayout() {
-  const font = getComputedStyle(document.body).fontFamily;
-  const text = colour("muted");
-  const axis = {
-    gridcolor: colour("line"), linecolor: colour("line"), zeroline: false, fixedrange: false,
-    tickfont: { size: 12, color: text }, ticks: "", automargin: false,
-  };
-  return {
-    uirevision: "keep", paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false,
-    margin: FRAME, font: { family: font, size: 12, color: text }, dragmode: "zoom", hovermode: "x",
-    hoverlabel: { bgcolor: colour("surface"), bordercolor: colour("line-strong"), font: { family: font, size: 12, color: colour("text") } },
-    xaxis: { ...axis, showgrid: false, nticks: 7, rangemode: "tozero", showspikes: true, spikemode: "across", spikethickness: 1, spikedash: "solid", spikecolor: colour("line-strong"), spikesnap: "cursor" },
-    yaxis: { ...axis, nticks: 5 },
-  };
+// A zoom survives new data, by the stable uirevision; the label at the pointer is the library's.
+function hoveredLayout() {
+  const layout = { ...baseLayout(), uirevision: "keep", hovermode: "x" };
+  Object.assign(layout.xaxis, { rangemode: "tozero", showspikes: true, spikemode: "across", spikethickness: 1, spikedash: "solid", spikecolor: colour("line-strong"), spikesnap: "cursor" });
+  return layout;
 }
 
 function percent(share) {
@@ -88,7 +49,7 @@ function heroTraces(data) {
 function heroLayout(data) {
   const y = rates(data);
   const best = bestIndex(y);
-  const layout = baseLayout();
+  const layout = hoveredLayout();
   const last = Math.max(data.total_steps ?? 0, data.step.at(-1) ?? 0, 10);
   layout.xaxis.range = [-last * 0.015, last * 1.015];
   layout.xaxis.title = { text: "step", standoff: 4, font: { size: 12 } };
@@ -161,7 +122,7 @@ function lineTraces(series, hue) {
 
 // All charts of a run that knows its length share one axis, which does not move while it grows.
 export function drawLine(plotly, element, series, { hue, total }) {
-  const layout = baseLayout();
+  const layout = hoveredLayout();
   const last = series.step.at(-1) ?? 0;
   if (total && last <= total) layout.xaxis.range = [-total * 0.015, total * 1.015];
   layout.yaxis.tickformat = element.dataset.unit === "share" ? ".0%" : ".4~g";
@@ -170,11 +131,4 @@ export function drawLine(plotly, element, series, { hue, total }) {
     layout.margin = { ...FRAME, b: 40 };
   }
   return plotly.react(element, lineTraces(series, hue), layout, CONFIG);
-}
-
-// Answers false where the chart must be drawn anew: odd values, or steps beyond its axis.
-export function extendLine(plotly, element, added, total) {
-  const isBeyond = total && added.step.at(-1) > total;
-  if (added.odd.length || isBeyond) return Promise.resolve(false);
-  return plotly.extendTraces(element, { x: [added.step], y: [added.value] }, [0]).then(() => true);
 }

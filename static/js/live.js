@@ -8,7 +8,8 @@ const PAUSED = "Live updates paused, reconnecting";
 /** Streams that wait for an answer. */
 const broken = new Set();
 
-function say(stream, isBroken) {
+/** Says at the top of the page that a source of news, any object, does not answer, or does again. */
+export function sayPaused(stream, isBroken) {
   if (isBroken) broken.add(stream);
   else broken.delete(stream);
   const place = document.getElementById("live-state");
@@ -32,7 +33,7 @@ export function listen(address, handlers) {
   const open = () => {
     if (over || source || document.hidden) return;
     source = new EventSource(address());
-    source.addEventListener("open", () => { failures = 0; say(stream, false); });
+    source.addEventListener("open", () => { failures = 0; sayPaused(stream, false); });
     for (const [name, handle] of Object.entries(handlers)) {
       source.addEventListener(name, (event) => handle(JSON.parse(event.data)));
     }
@@ -41,7 +42,7 @@ export function listen(address, handlers) {
       close();
       // The first end is as planned: a stream lives some minutes. One that is not opened is news.
       failures += 1;
-      if (failures > 1) say(stream, true);
+      if (failures > 1) sayPaused(stream, true);
       timer = setTimeout(open, Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (failures - 1)));
     });
   };

@@ -1,7 +1,7 @@
 // The page of a shared run: charts drawn when scrolled to. While the run goes on, the page is asked
 // for again now and then, and what changed is put in place. It calls its own address only.
 
-import { drawHero, drawLine, loadPlotly, updateHero } from "./charts.js";
+import { drawHero, drawLine, loadPlotly, onTheme, updateHero } from "./charts.js";
 
 const AT_ONCE = 6;
 const LOOK_MS = 15000;
@@ -133,5 +133,5 @@ if (hero) {
   resizer.observe(hero);
 }
 observeCharts();
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
+onTheme(recolour);
 if ("live" in document.getElementById("run-head").dataset) setTimeout(follow, LOOK_MS);

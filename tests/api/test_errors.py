@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections.abc import AsyncIterator, Iterator
+from time import process_time
 from typing import Any
 
 import httpx
@@ -127,6 +128,19 @@ async def test_a_small_body_that_unpacks_to_a_large_one(api: httpx.AsyncClient) 
     headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
     answer = await api.post(f"{V1}/runs/{run['id']}/metrics", content=bomb, headers=headers)
     problem(answer, 413)
+
+
+async def test_a_body_of_very_many_empty_gzip_files_is_refused_soon(api: httpx.AsyncClient) -> None:
+    """What is left was copied for each of them: minutes, in which nobody else was answered."""
+    run = await make_external(api)
+    headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
+    path = f"{V1}/runs/{run['id']}/metrics"
+    started = process_time()
+    answer = await api.post(path, content=gzip.compress(b"") * 190_000, headers=headers)
+    assert "more than 100 gzip files" in problem(answer, 422)["detail"]
+    assert process_time() - started < 2
+    two = gzip.compress(b'{"step": [1], ') + gzip.compress(b'"loss": [2]}')
+    assert (await api.post(path, content=two, headers=headers)).json() == {"accepted": 1}
 
 
 async def test_a_mistake_of_ours_is_a_problem_too(

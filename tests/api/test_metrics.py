@@ -210,3 +210,52 @@ async def test_points_that_are_too_many_for_one_call(
     [alone] = (await get(api, "/series", run=run["id"], key="a"))["series"]
     query["since"] = alone["cursor"]
     assert (await api.get(f"{V1}/series", params=query)).status_code == 200
+
+
+async def test_a_metric_as_the_x_axis_and_a_window_of_it(api: httpx.AsyncClient) -> None:
+    run = await make_external(api)
+    steps = list(range(8))
+    await push(api, run, {"step": steps, "loss": steps, "epoch": [n / 4 for n in steps]})
+    query: dict[str, Any] = {"x": "metric:epoch", "from": 0.5, "to": 1}
+    found = await series(api, run, **query)
+    assert (found["step"], found["x"]) == ([1, 2, 3, 4, 5], [0.25, 0.5, 0.75, 1.0, 1.25])
+    assert (found["missing"], found["time"]) == (0, None)
+
+
+async def test_values_that_are_not_finite_are_told_beside_the_columns(
+    api: httpx.AsyncClient,
+) -> None:
+    run = await make_external(api)
+    await push(api, run, {"step": [1, 2, 3, 4], "loss": ["NaN", 1, "Infinity", "-Infinity"]})
+    found = await series(api, run, digits=6)
+    assert found["value"] == [None, 1.0, None, None]
+    assert found["odd"] == [[1, "NaN"], [3, "Infinity"], [4, "-Infinity"]]
+
+
+async def test_a_cursor_of_the_whole_answer(api: httpx.AsyncClient) -> None:
+    ids = [(await make_external(api, name))["id"] for name in ("a", "b")]
+    for run in ids:
+        await push(api, {"id": run}, {"step": [1, 2], "loss": [1, 2]})
+    query = {"run": ids, "key": "loss"}
+    first = await get(api, "/series", **query)
+    nothing = await get(api, "/series", **query, since=first["cursor"])
+    assert nothing == {"series": [], "cursor": None}
+    await push(api, {"id": ids[1]}, {"step": [3], "loss": [3]})
+    [news] = (await get(api, "/series", **query, since=first["cursor"]))["series"]
+    assert (news["run"], news["step"], news["is_new"]) == (ids[1], [3], True)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"x": "metric:"},
+        {"x": "metric:" + "k" * 600},
+        {"from": 3, "to": 2},
+        {"from": "nan"},
+        {"to": "inf"},
+        {"attempts": "some"},
+    ],
+)
+async def test_axes_and_windows_that_are_none(api: httpx.AsyncClient, query: Any) -> None:
+    run = await make_external(api)
+    problem(await api.get(f"{V1}/series", params={"run": run["id"], "key": "loss"} | query), 422)

@@ -83,7 +83,7 @@ async def test_a_job_reads_and_changes_nothing_else(
     path = f"{V1}/runs/{run.slug}/metrics"
     assert (await anyone.post(path, json=points, headers=headers)).status_code in (403, 404)
     gone = await call(anyone, "runs/delete", {"run_id": run.slug}, headers=headers)
-    assert gone.json()["error_code"] == "RESOURCE_ALREADY_EXISTS"
+    assert (gone.status_code, gone.json()["error_code"]) == (403, "PERMISSION_DENIED")
 
 
 async def test_the_token_of_an_attempt_ends_with_it(
@@ -96,6 +96,36 @@ async def test_the_token_of_an_attempt_ends_with_it(
     answer = await call(anyone, "runs/get", params={"run_id": run.slug}, headers=headers)
     assert answer.status_code == 401
     assert answer.json()["error_code"] == "UNAUTHENTICATED"
+
+
+async def test_a_resumed_job_may_set_its_params_again(
+    anyone: httpx.AsyncClient, database: Database
+) -> None:
+    """Its config may say something else by then; a client that is refused ends the training."""
+    run, headers = await a_job(database)
+    for value in ("1e-6", "3e-6"):
+        body = {"run_id": run.slug, "params": [{"key": "lr", "value": value}]}
+        answer = await call(anyone, "runs/log-batch", body, headers=headers)
+        assert answer.json() == {}
+    found = await call(anyone, "runs/get", params={"run_id": run.slug}, headers=headers)
+    assert found.json()["run"]["data"]["params"] == [{"key": "lr", "value": "3e-6"}]
+
+
+async def test_a_jobs_experiment_is_active_to_it_though_it_was_archived(
+    anyone: httpx.AsyncClient, database: Database
+) -> None:
+    run, headers = await a_job(database)
+    async with database.write() as session:
+        stored = await runs.get(session, run.slug)
+        stored.experiment.archived_at = utcnow()
+        name, slug = stored.experiment.name, stored.experiment.slug
+    for path, query in (
+        ("experiments/get-by-name", {"experiment_name": name}),
+        ("experiments/get", {"experiment_id": slug}),
+    ):
+        found = await call(anyone, path, params=query, headers=headers)
+        # MLflow's client refuses to log to any other.
+        assert found.json()["experiment"]["lifecycle_stage"] == "active"
 
 
 async def test_params_are_config_values_for_filters(
@@ -165,3 +195,20 @@ def test_their_orders() -> None:
     assert order_of(["metrics.`m 1` DESC", "x"]) == "-metric:m 1:last"
     assert order_of(["attributes.start_time ASC"]) == "created_at"
     assert order_of(["params.lr"]) == "config:lr"
+
+
+async def test_why_something_is_refused_has_mlflows_word(api: httpx.AsyncClient) -> None:
+    made = await call(api, "experiments/create", {"name": "mazes"})
+    twice = await call(api, "experiments/create", {"name": "mazes"})
+    # Its client then looks for the experiment that another one has just made.
+    assert (twice.status_code, twice.json()["error_code"]) == (400, "RESOURCE_ALREADY_EXISTS")
+    body = {"experiment_id": made.json()["experiment_id"], "run_name": "a"}
+    run = (await call(api, "runs/create", body)).json()["run"]["info"]["run_id"]
+    await call(api, "runs/update", {"run_id": run, "status": "FINISHED"})
+    await call(api, "runs/delete", {"run_id": run})
+    params = {"run_id": run, "params": [{"key": "lr", "value": "1"}]}
+    points = {"run_id": run, "metrics": [{"key": "loss", "value": 1, "step": 1, "timestamp": 0}]}
+    for body in (params, points):
+        late = await call(api, "runs/log-batch", body)
+        assert (late.status_code, late.json()["error_code"]) == (400, "INVALID_STATE")
+        assert "restore it" in late.json()["message"]

@@ -147,6 +147,9 @@ SAMPLES: dict[str, Sample] = {
     "DELETE /api/v1/adapters/{adapter_id}": Sample(Action.ADAPTER_DELETE, prepare.promoted),
     "POST /adapters/{slug}/delete": Sample(Action.ADAPTER_DELETE, prepare.promoted),
     "POST /api/v1/runs/external": Sample(Action.RUN_CREATE, prepare.nothing, {"name": "outside"}),
+    "POST /api/v1/runs/import": Sample(
+        Action.RUN_CREATE, prepare.nothing, {"runs": [{"name": "outside"}]}
+    ),
     "POST /runs/new": Sample(
         Action.RUN_CREATE,
         prepare.nothing,

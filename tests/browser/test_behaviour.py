@@ -15,7 +15,7 @@ from tests.web.seed import add_evaluation, add_log, add_points, add_run, step_bl
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 POINTS_DRAWN = """key => {
-  const chart = document.querySelector(`[data-chart=line][data-key="${key}"]`);
+  const chart = document.querySelector(`[data-panel][data-key="${key}"]`);
   return chart?.data?.[0].x.length ?? 0;
 }"""
 HERO_DRAWN = "() => document.getElementById('hero-chart').data?.[2].x.length ?? 0"
@@ -124,7 +124,7 @@ async def test_charts_out_of_sight_are_not_drawn(watch: Watch, site: Site) -> No
     page = await watch.page(viewport={"width": 390, "height": 600})
     await page.goto(f"/runs/{site.seeded.succeeded}")
     await page.wait_for_selector("#hero-chart .main-svg")
-    last = page.locator("[data-chart=line]").last
+    last = page.locator("[data-panel]").last
     assert await last.locator(".main-svg").count() == 0
     await last.scroll_into_view_if_needed()
     await last.locator(".main-svg").first.wait_for()

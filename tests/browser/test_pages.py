@@ -36,6 +36,7 @@ PAGES = {
     "run-failed": "/runs/{failed}",
     "run-queued": "/runs/{queued}",
     "chart": "/runs/{running}/chart?key=policy/grad_norm",
+    "charts": "/charts?run={running}&run={succeeded}&key=policy/grad_norm&key=timing/step&log=1",
     "log": "/runs/{running}/log",
     "log-search": "/runs/{running}/log?q=step+8",
     "config": "/runs/{running}/config",
@@ -43,6 +44,10 @@ PAGES = {
     "stop": "/runs/{running}/stop",
     "delete": "/runs/{failed}/delete",
     "share": "/runs/{running}/share",
+    "compare": "/compare?run={running}&run={succeeded}&run={failed}",
+    "compare-runs": "/compare/runs?run={running}",
+    "compare-statistics": "/compare/statistics?run={running}&run={succeeded}&group=experiment",
+    "compare-mazes": "/compare/mazes?run={running}&run={succeeded}",
     "new-run": "/runs/new",
     "experiments": "/experiments",
     "experiment": "/experiments/{experiment}",
@@ -92,6 +97,7 @@ PAGES = {
 EMPTY_PAGES = {
     "start": "/",
     "runs": "/runs",
+    "compare": "/compare",
     "experiments": "/experiments",
     "evaluations": "/evaluations",
     "evaluation-new": "/evaluations/new",
@@ -121,7 +127,7 @@ def path_of(name: str, site: Site) -> str:
 async def check(page: Page, name: str) -> None:
     """Waits for what is drawn, keeps pictures if asked to, and asks axe."""
     await page.wait_for_load_state("load")
-    if await page.locator("#hero-chart, [data-inline]").count():
+    if await page.locator("#hero-chart, .chart.tall").count():
         await page.wait_for_selector(".js-plotly-plot .main-svg")
     axe = Axe()
     await page.evaluate(axe.axe_script)

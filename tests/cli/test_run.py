@@ -140,6 +140,18 @@ def test_a_run_that_is_executed_outside(skydeck: Skydeck, server: str) -> None:
     assert skydeck("run", "finish", run_id, "--status", "failed").out == f"{run_id} failed\n"
 
 
+def test_the_client_takes_in_whole_runs(skydeck: Skydeck, server: str) -> None:
+    token = skydeck("token", "create", "--name", "x").out.strip()
+    with Client(server, token) as client:
+        columns = {"step": [1, 2], "loss": [float("inf"), 0.5], "kl": [None, 0.1]}
+        given = {"name": "seed 1", "experiment": "old", "status": "failed", "metrics": columns}
+        [made] = client.import_runs([given])
+        assert made["name"] == "seed 1"
+        loss, kl = client.read_series([made["id"]], ["loss", "kl"])
+        assert (loss["value"], kl["step"]) == ([None, 0.5], [2])
+        assert client.get_run(made["id"])["status"] == "failed"
+
+
 def test_following_an_ended_run(
     skydeck: Skydeck, server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,8 +15,8 @@ from app.clock import utcnow
 from app.commands.connection import service_url
 from app.db import Database
 from app.models import User
-from app.settings import Settings
-from app.up.checks import LOCK_NAME, UP_FILE
+from app.settings import UP_FILE, Settings
+from app.up.checks import LOCK_NAME
 from app.web.deps import SESSION_COOKIE
 from tests.cli.conftest import Skydeck
 

@@ -33,7 +33,7 @@ def main(url: str, *, is_own: bool) -> dict[str, object]:
         "last": run.data.metrics[KEY],
         "history": [[m.step, str(m.value)] for m in client.get_metric_history(run_id, KEY)],
     }
-    return found if is_own else found | everyday(client, run_id)
+    return found | (again(client, run_id) if is_own else everyday(client, run_id))
 
 
 def skyrl(project: str, name: str) -> str:
@@ -50,6 +50,26 @@ def skyrl(project: str, name: str) -> str:
     return str(run.info.run_id)
 
 
+def again(client: MlflowClient, first: str) -> dict[str, object]:
+    """A job that was resumed: its config may say something else, and it starts a run again."""
+    experiment = mlflow.set_experiment("of another name")
+    with mlflow.start_run(experiment_id=experiment.experiment_id, tags={"team": "rl"}) as run:
+        mlflow.log_params({"trainer.lr": 1e-6, "nested": {"a": {"b": [1, None]}}})
+        mlflow.log_metric(KEY, 0.9, step=5)
+    with mlflow.start_run(run_id=first):
+        mlflow.log_metrics({KEY: 0.95}, step=6)
+    read = client.get_run(first)
+    return {
+        "is_same": run.info.run_id == first,
+        "lr": read.data.params["trainer.lr"],
+        "nested": read.data.params["nested"],
+        "team": read.data.tags["team"],
+        "newest": read.data.metrics[KEY],
+        "artifact": refused(lambda: mlflow.log_text("x", "x.txt", run_id=first)),
+        "delete": refused(lambda: client.delete_run(first)),
+    }
+
+
 def everyday(client: MlflowClient, first: str) -> dict[str, object]:
     experiment = client.get_experiment_by_name("maze project")
     run = client.create_run(experiment.experiment_id, run_name="by hand", tags={"team": "rl"})
@@ -60,6 +80,9 @@ def everyday(client: MlflowClient, first: str) -> dict[str, object]:
     client.log_batch(run_id, params=[Param("seed", "7")], tags=[RunTag("note", "<b>")])
     client.set_tag(run_id, "note", "second")
     client.delete_tag(run_id, "team")
+    paged = [Metric("paged", n, 1_790_000_000_000, n) for n in range(12_500)]
+    for start in range(0, len(paged), 1_000):
+        client.log_batch(run_id, metrics=paged[start : start + 1_000])
     client.set_terminated(run_id, "FAILED")
     history = client.get_metric_history(run_id, "loss")
     back = client.get_run(run_id)
@@ -74,6 +97,8 @@ def everyday(client: MlflowClient, first: str) -> dict[str, object]:
     client.delete_run(run_id)
     client.restore_run(run_id)
     return {
+        "paged": [point.step for point in client.get_metric_history(run_id, "paged")]
+        == list(range(12_500)),
         "steps": [history[0].step, history[-1].step, len(history)],
         "time": history[-1].timestamp,
         "value": history[-1].value,

@@ -85,6 +85,7 @@ def test_the_everyday_calls_of_the_client(python: Path, site: Site) -> None:
     assert found["history"] == [[1, "0.25"], [2, "0.5"], [3, "0.75"], [4, "inf"]]
     assert (found["name"], found["status"], found["lr"]) == ("seed 3", "FINISHED", "3e-06")
     assert found["params"] == 152
+    assert found["paged"] is True
     assert (found["steps"], found["time"], found["value"]) == (
         [0, 2_499, 2_500],
         1790000002499,
@@ -101,6 +102,10 @@ def test_a_job_of_skyrl_logs_to_its_own_run(python: Path, site: Site) -> None:
     assert found["run_id"] == site.run
     assert found["status"] == "SCHEDULED"
     assert len(found["history"]) == 4
+    assert (found["is_same"], found["lr"]) == (True, "1e-06")
+    assert (found["nested"], found["team"]) == ("{'a': {'b': [1, None]}}", "rl")
+    assert found["newest"] == 0.95
+    assert (found["artifact"], found["delete"]) == ("INTERNAL_ERROR", "PERMISSION_DENIED")
 
 
 async def _fill(url: str) -> tuple[str, str, str]:

@@ -5,7 +5,8 @@ from itertools import product
 import pytest
 
 from app.episodes.states import Outcome
-from app.evaluations.results import Pairing, PlayedItem, compare, p_words, results
+from app.evaluations.results import PlayedItem, compare, results
+from app.metrics.statistics import Pairing, p_words
 
 
 def item(

@@ -89,6 +89,7 @@ async def plant(database: Database, home: Path, captured: io.StringIO) -> Plante
         far = await registry.create(session, replace(wish, secret=ALL["S_PLAIN"]), actor=ADA)
         check = await registry.ask_check(session, far, actor=ADA)
         default = await projects.get(session, "default")
+        other = (await runs.create_external(session, project=default, name="other", actor=ADA)).slug
         evaluation = (await add_played(session, default, "a", "b")).slug
         await add_endpoint(session, "a")
         promotion = await make_promotion(session, run)
@@ -100,6 +101,7 @@ async def plant(database: Database, home: Path, captured: io.StringIO) -> Plante
         urls={
             "/runs": {
                 "slug": slug,
+                "other": other,
                 "run_id": slug,
                 "attempt": "1",
                 "step": "7",

@@ -20,6 +20,7 @@ CHECKPOINT, PROMOTION, ADAPTER = ObjectKind.CHECKPOINT, ObjectKind.PROMOTION, Ob
 
 PUBLIC = """
 GET /api/v1/openapi.json
+GET /api/v1/probe
 GET /healthz
 GET /join
 GET /readyz
@@ -124,11 +125,20 @@ TABLE: dict[Right, str] = {
         GET /api/v1/runs/{run_id}/logs
         GET /api/v1/runs/{run_id}/logs.txt
         GET /api/v1/runs/{run_id}/metrics
+        GET /api/v1/compare
         GET /api/v1/series
+        GET /series
+        GET /series.csv
+        GET /compare
+        GET /compare/mazes
+        GET /compare/report.html
+        GET /compare/runs
+        GET /compare/statistics
         GET /runs/{slug}
         GET /adapters
         GET /api/v1/adapters
         GET /api/v1/runs/{run_id}/checkpoints
+        GET /charts
         GET /runs/{slug}/attempts/{attempt}/evaluations/{step}/{number}
         GET /runs/{slug}/attempts/{attempt}/evaluations/{step}/{number}/pictures/{lane}/{turn}.png
         GET /runs/{slug}/chart
@@ -140,7 +150,6 @@ TABLE: dict[Right, str] = {
         GET /runs/{slug}/log/stream
         GET /runs/{slug}/mazes
         GET /runs/{slug}/package.zip
-        GET /runs/{slug}/points
         GET /runs/{slug}/status
         GET /runs/{slug}/stream
         GET /runs/{slug}/timeline
@@ -170,6 +179,7 @@ TABLE: dict[Right, str] = {
         POST /api/v1/evaluations
         POST /api/v1/experiments
         POST /api/v1/runs/external
+        POST /api/v1/runs/import
         POST /api/v1/sweeps
         POST /api/v1/sweeps/preview
         POST /eval-sets

@@ -29,6 +29,7 @@ from worker.reconcilers.attempts import AttemptsReconciler
 from worker.reconcilers.clusters import ClustersReconciler
 from worker.reconcilers.gateways import OpenGateways
 from worker.reconcilers.job_code import Packages
+from worker.reconcilers.job_tracking import Addresses
 from worker.reconcilers.logs import LogsReconciler
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -108,7 +109,13 @@ def _loops(
 ) -> list[Loop[Any, Any]]:
     reconcilers: list[Any] = [
         ClustersReconciler(gateways, home=home, poll=POLL),
-        AttemptsReconciler(gateways, Packages(database, home), runs_dir=runs_dir, poll=POLL),
+        AttemptsReconciler(
+            gateways,
+            Packages(database, home),
+            addresses=Addresses(home, None),
+            runs_dir=runs_dir,
+            poll=POLL,
+        ),
         LogsReconciler(gateways, home=home, runs_dir=runs_dir, poll=POLL),
     ]
     return [Loop(database, each, lease_seconds=30) for each in reconcilers]

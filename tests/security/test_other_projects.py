@@ -42,6 +42,17 @@ def secrets_of(world: World) -> tuple[str, ...]:
     return world.theirs.experiment, world.theirs.run, "Theirs", "theirs"
 
 
+async def test_no_whole_run_goes_into_a_project_of_others(
+    api: httpx.AsyncClient, world: World
+) -> None:
+    body = {"runs": [{"name": "x"}]}
+    hidden = problem(await api.post(f"{V1}/runs/import", json=body | {"project": "theirs"}), 404)
+    missing = problem(await api.post(f"{V1}/runs/import", json=body | {"project": "nowhere"}), 404)
+    assert hidden["detail"].replace("theirs", "nowhere") == missing["detail"]
+    made = (await api.post(f"{V1}/runs/import", json=body)).json()["items"]
+    assert (await api.get(f"{V1}/runs/{made[0]['id']}")).json()["project"] == "ours"
+
+
 @pytest.mark.parametrize("path", ["/experiments", "/runs/external"])
 async def test_nothing_goes_into_a_project_of_others(
     api: httpx.AsyncClient, world: World, path: str

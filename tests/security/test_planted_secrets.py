@@ -63,7 +63,13 @@ async def test_no_page_and_no_answer_holds_a_secret(planted: Planted, app: FastA
             seen[path] = status
             assert finds(body) == [], url
     others = {path: status for path, status in seen.items() if status not in (200, 303)}
-    assert others == {"/join": 410, "/reset": 410, "/runs/{slug}/stop": 409}
+    # The probe wants the id of a check as its token.
+    assert others == {
+        "/api/v1/probe": 401,
+        "/join": 410,
+        "/reset": 410,
+        "/runs/{slug}/stop": 409,
+    }
     assert seen["/runs/{slug}/log.txt"] == seen["/api/v1/runs/{run_id}/logs.txt"] == 200
 
 
@@ -133,9 +139,16 @@ async def test_a_config_with_a_value_in_it_is_refused_without_repeating_it(
 
 QUERIES = {
     "/runs/{slug}/chart": "?key=loss",
-    "/runs/{slug}/points": "?key=loss",
+    "/charts": "?run={slug}&key=loss",
     "/shared/{secret}/points": "?key=loss",
+    "/series": "?run={slug}&key=loss",
+    "/series.csv": "?run={slug}&key=loss",
     "/api/v1/series": "?run={slug}&key=loss",
+    "/api/v1/compare": "?run={slug}&run={other}",
+    "/compare": "?run={slug}&run={other}&group=experiment",
+    "/compare/mazes": "?run={slug}",
+    "/compare/report.html": "?run={slug}&run={other}",
+    "/compare/statistics": "?run={slug}&run={other}&group=experiment",
     "/api/v1/experiments/{experiment_id}/diff": "?from=1&to=1",
     "/api/2.0/mlflow/experiments/get": "?experiment_id={experiment}",
     "/api/2.0/mlflow/experiments/get-by-name": "?experiment_name={name}",
@@ -158,7 +171,12 @@ def _addresses(path: str, urls: dict[str, dict[str, str]]) -> Iterator[str]:
         url = path.format(**{**known, "kind": kind}) if "{" in path else path
         slug, home = urls["/runs"]["slug"], urls["/experiments"]
         query = QUERIES.get(path, "")
-        url += query.format(slug=slug, experiment=home["slug"], name=home["experiment_name"])
+        url += query.format(
+            slug=slug,
+            other=urls["/runs"]["other"],
+            experiment=home["slug"],
+            name=home["experiment_name"],
+        )
         yield url
         if path in ("/runs/{slug}/log", "/api/v1/runs/{run_id}/logs"):
             yield f"{url}?q=planted"

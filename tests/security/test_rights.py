@@ -47,6 +47,7 @@ MISSING = Things(
 BODIES: dict[Place, object] = {
     ("POST", f"{V1}/experiments"): {"name": "new", "recipe": RECIPE},
     ("POST", f"{V1}/runs/external"): {"name": "new"},
+    ("POST", f"{V1}/runs/import"): {"runs": [{"name": "new"}]},
     ("POST", f"{V1}/runs/{{run_id}}/metrics"): {"points": [{"key": "loss", "step": 1, "value": 1}]},
     ("POST", f"{V1}/runs/{{run_id}}/finish"): {"status": "failed"},
     ("POST", f"{V1}/experiments/{{experiment_id}}/versions"): {"config": {"trainer.seed": 5}},
@@ -70,6 +71,7 @@ FORMS = {
     ("POST", "/projects/{slug}/rename"): {"project_name": "Renamed"},
 }
 Query = list[tuple[str, str | int | float | bool | None]]
+KEYED = ("/series", "/series.csv", "/points", "/chart", "/charts")
 KINDS = {
     "project": "projects",
     "experiment": "experiments",
@@ -204,7 +206,7 @@ async def _call(
     method, path = place
     kind = RIGHTS[place][1]
     url = _filled(path, world, things)
-    query: Query = [("key", "loss")] if path.endswith(("/series", "/points", "/chart")) else []
+    query: Query = [("key", "loss")] if path.endswith(KEYED) else []
     query += [("from", 1), ("to", 1)] if path.endswith("/diff") else []
     if kind is not None and "{slug}" not in path and f"{{{kind}_id}}" not in path:
         query.append((kind.value, getattr(things, kind)))

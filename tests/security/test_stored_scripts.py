@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import httpx
 import pytest
@@ -44,6 +45,7 @@ PLAIN = {"text/plain", "text/csv", "application/zip", "application/json"}
 ROLLOUT = "/runs/{slug}/attempts/{attempt}/evaluations/{step}/{number}"
 DOWNLOADS = {
     "/runs.csv",
+    "/compare/report.html",
     "/runs/{slug}/log.txt",
     "/evaluations/{slug}/episodes.csv",
     "/runs/{slug}/package.zip",
@@ -152,6 +154,10 @@ def pages(settings: Settings, names: dict[str, list[str]]) -> list[str]:
         is_page = "GET" in (route.methods or ()) and not path.startswith(("/api/", "/static"))
         if is_page and path not in STREAMS | DOWNLOADS:
             found += filled(path, names)
+    compared = "&".join(f"run={slug}" for slug in names["/runs/{slug}"])
+    found += [f"/compare{part}?{compared}&group=tag" for part in ("", "/statistics", "/runs")]
+    charts = urlencode([("run", names["/runs/{slug}"][-1]), *(("key", each) for each in PAYLOADS)])
+    found.append(f"/charts?{charts}&x=metric:{quote(PAYLOADS[0])}")
     return [*found, f"/runs?q={PAYLOADS[1]}", f"/sign-in?next={PAYLOADS[5]}", f"/x{PAYLOADS[1]}"]
 
 

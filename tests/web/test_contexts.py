@@ -15,6 +15,7 @@ from app.audit import contexts as audit
 from app.checkpoints import contexts as checkpoints
 from app.clusters import contexts as clusters
 from app.code import contexts as code
+from app.compare import contexts as compare
 from app.editor import contexts as editor
 from app.endpoints import contexts as endpoints
 from app.evaluations import contexts as evaluations
@@ -47,6 +48,7 @@ FEATURES: tuple[ModuleType, ...] = (
     checkpoints,
     clusters,
     code,
+    compare,
     editor,
     endpoints,
     evaluations,

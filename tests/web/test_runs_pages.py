@@ -336,17 +336,6 @@ async def test_too_many_words_are_cut_and_searched_for(
         assert box.attributes["value"] == "x" * int(box.attributes["maxlength"])
 
 
-async def test_points_are_columns_with_gaps_told(client: httpx.AsyncClient, seeded: Seeded) -> None:
-    url = f"/runs/{seeded.running}/points"
-    answer = (await client.get(url, params={"key": ["policy/grad_norm", "no/such"]})).json()
-    (series,) = answer["series"]
-    assert series["step"] == list(range(1, 85))
-    assert series["value"][39] is None
-    assert series["odd"] == [[40, "NaN"]]
-    again = await client.get(url, params={"key": series["key"], "since": series["cursor"]})
-    assert again.json() == {"series": []}
-
-
 async def test_the_live_part_of_other_tabs_has_no_figures(
     client: httpx.AsyncClient, seeded: Seeded
 ) -> None:

@@ -5,6 +5,7 @@ second submit finds the first one's job. The run itself ends only when its log i
 last byte, so that whoever waits for `succeeded` then reads final numbers.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -36,14 +37,16 @@ from app.runs import policy
 from app.runs.states import ATTEMPT_ENDED, ENDED
 from app.secrets import service as secrets
 from app.secrets.crypto import KeyMissing
+from app.users import service as users
 from worker.reconciler import Reconciler
-from worker.reconcilers import conditions, failures
+from worker.reconcilers import conditions, failures, job_tracking
 from worker.reconcilers.admission import find_wait
 from worker.reconcilers.failures import Refusal
 from worker.reconcilers.gateways import Gateways
 from worker.reconcilers.job import job_of, submission_id, write_files
 from worker.reconcilers.job_code import JobCode, Packages, load_code
 from worker.reconcilers.job_secrets import JobSecrets, load_secrets
+from worker.reconcilers.job_tracking import Addresses
 from worker.reconcilers.logs import LOG_WAIT
 from worker.reconcilers.moves import move, move_attempt
 
@@ -102,10 +105,17 @@ class AttemptsReconciler(Reconciler[Subject, Sighting]):
     model = Run
 
     def __init__(
-        self, gateways: Gateways, packages: Packages, *, runs_dir: Path, poll: timedelta
+        self,
+        gateways: Gateways,
+        packages: Packages,
+        *,
+        addresses: Addresses,
+        runs_dir: Path,
+        poll: timedelta,
     ) -> None:
         self._gateways = gateways
         self._packages = packages
+        self._addresses = addresses
         self._runs_dir = runs_dir
         self._poll = poll
 
@@ -116,7 +126,7 @@ class AttemptsReconciler(Reconciler[Subject, Sighting]):
         if attempt is None or attempt.status in ATTEMPT_ENDED or run.cluster is None:
             return Subject(run)
         is_submitting = attempt.status is AttemptStatus.SUBMITTING
-        found = await load_secrets(session, run, is_submitting=is_submitting)
+        found = await load_secrets(session, run, attempt, is_submitting=is_submitting)
         code = await load_code(session, run) if is_submitting else JobCode()
         return Subject(run, attempt, await registry.access(session, run.cluster), found, code)
 
@@ -166,7 +176,9 @@ class AttemptsReconciler(Reconciler[Subject, Sighting]):
         if wait is not None:
             run.status_reason = wait.reason
             return now + self._poll * min(wait.position or _SLOWEST_POLLS, _SLOWEST_POLLS)
-        await _start_attempt(session, run, now)
+        attempt = await _start_attempt(session, run, now)
+        if run.cluster is not None and self._addresses.of(run.cluster.kind) is not None:
+            await job_tracking.give_token(session, run, attempt)
         return now
 
     @staticmethod
@@ -185,6 +197,7 @@ class AttemptsReconciler(Reconciler[Subject, Sighting]):
         try:
             job = job_of(subject.run, attempt, self._runs_dir)
             given = subject.secrets.environment()
+            tracking = self._tracking(subject, given)
         except KeyMissing as error:
             return await _unless_there(gateway, attempt, failures.no_secrets(error))
         except (SkydeckError, KeyError, TypeError, ValueError) as error:
@@ -197,7 +210,7 @@ class AttemptsReconciler(Reconciler[Subject, Sighting]):
                 submission_id=job.submission_id,
                 entrypoint=job.entrypoint,
                 # Ours last: no secret can take their names.
-                env_vars={**job.own_environment, **given, **job.environment},
+                env_vars={**job.own_environment, **given, **tracking, **job.environment},
                 metadata=job.metadata,
                 package=package,
             )
@@ -208,6 +221,12 @@ class AttemptsReconciler(Reconciler[Subject, Sighting]):
         except RayRefused as error:
             return Sighting(refusal=failures.refused_by_ray(error))
         return Sighting(job=found, session=session)
+
+    def _tracking(self, subject: Subject, given: Mapping[str, str]) -> dict[str, str]:
+        assert subject.cluster is not None
+        url = self._addresses.of(subject.cluster.kind)
+        own = subject.run.config.values.get("job.environment") or {}
+        return job_tracking.environment(url, subject.secrets.run_token, taken={*own, *given})
 
 
 async def _barriers(session: WriteSession, run: Run) -> list[policy.Barrier]:
@@ -256,7 +275,7 @@ async def _newest_attempt(session: AsyncSession, run: Run) -> Attempt | None:
     return await session.scalar(query.limit(1))
 
 
-async def _start_attempt(session: WriteSession, run: Run, now: datetime) -> None:
+async def _start_attempt(session: WriteSession, run: Run, now: datetime) -> Attempt:
     """Commits to the submission id before anything is submitted under it."""
     before = await _newest_attempt(session, run)
     for kind in (conditions.LOG_LOST, conditions.METRICS_INCOMPLETE):
@@ -273,6 +292,7 @@ async def _start_attempt(session: WriteSession, run: Run, now: datetime) -> None
     session.add(attempt)
     move(session, run, RunStatus.SUBMITTING, at=now, reason="admitted")
     move_attempt(session, run, attempt, AttemptStatus.SUBMITTING, at=now, reason="admitted")
+    return attempt
 
 
 def _follow(
@@ -375,6 +395,7 @@ async def _end(session: WriteSession, run: Run, attempt: Attempt, now: datetime)
     message = attempt.failure["message"] if attempt.failure else ""
     for kind in (conditions.UNREACHABLE, conditions.NOT_SUBMITTED):
         conditions.clear_condition(run, kind)
+    await users.forget_run_tokens(session, run.id)
     reason = "attempt_ended"
     move(session, run, RunStatus(attempt.status), at=now, reason=reason, message=message)
 

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from app.clusters import registry
+from app.clusters import service as clusters
 from app.clusters.registry import ClusterAccess
 from app.db import ReadSession, WriteSession
 from app.models import Cluster, ClusterKind, ClusterStatus
@@ -80,7 +81,9 @@ class ClustersReconciler(Reconciler[Subject, Sighting]):
         if observed.info is not None:
             restarted_at = _restarted_at(cluster, observed.info.session_name, now)
             cluster.session_name = observed.info.session_name
-            cluster.details = _details(observed.info, observed.nodes) | restarted_at
+            cluster.details = (
+                _details(observed.info, observed.nodes) | restarted_at | _way_back(cluster)
+            )
         is_slow = observed.status is ClusterStatus.READY or subject.access.target is not None
         return now + self._poll * (STEADY_POLLS if is_slow else 1)
 
@@ -100,6 +103,12 @@ def _restarted_at(cluster: Cluster, session_name: str, now: datetime) -> dict[st
         return {"head_restarted_at": now.isoformat()}
     before = cluster.details.get("head_restarted_at")
     return {"head_restarted_at": before} if before else {}
+
+
+def _way_back(cluster: Cluster) -> dict[str, bool]:
+    """What a check found: it stays until the next one."""
+    found = clusters.has_way_back(cluster)
+    return {} if found is None else {clusters.WAY_BACK: found}
 
 
 def _details(info: ClusterInfo, nodes: tuple[NodeInfo, ...]) -> dict[str, Any]:

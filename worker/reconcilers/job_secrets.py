@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from app.db import ReadSession
-from app.models import Run, Secret
+from app.models import Attempt, Run, Secret
 from app.ray.errors import RayError
 from app.ray.gateway import JobInfo
 from app.recipes import service as recipes
@@ -13,7 +13,8 @@ from app.runs import policy
 from app.secrets import service as secrets
 from app.secrets.masking import Masker
 from app.secrets.vault import Vault, vault_of
-from worker.reconcilers import failures
+from app.users import service as users
+from worker.reconcilers import failures, job_tracking
 from worker.reconcilers.failures import Refusal
 
 # Ray quotes the last so many characters of a log, from the middle of a line on.
@@ -23,12 +24,16 @@ _NONE = Masker(())
 
 @dataclass(frozen=True, slots=True)
 class JobSecrets:
-    """Still closed; `refusal` says why they cannot be given. `masker` knows the project's all."""
+    """Still closed; `refusal` says why they cannot be given. `masker` knows the project's all.
+
+    `run_token` is by what the job logs to its own run, if it is given one.
+    """
 
     masker: Masker = _NONE
     refusal: Refusal | None = None
     rows: Sequence[Secret] = ()
     vault: Vault | None = field(default=None, repr=False)
+    run_token: str | None = field(default=None, repr=False)
 
     @property
     def ids(self) -> list[UUID]:
@@ -62,11 +67,15 @@ class JobSecrets:
         return trouble
 
 
-async def load_secrets(session: ReadSession, run: Run, *, is_submitting: bool) -> JobSecrets:
+async def load_secrets(
+    session: ReadSession, run: Run, attempt: Attempt, *, is_submitting: bool
+) -> JobSecrets:
     """For a run with its config and cluster loaded. Raises `KeyMissing`."""
-    masker = await secrets.masker(session, [run.project_id])
+    also = job_tracking.masked_values(session, attempt.id)
+    masker = await secrets.masker(session, [run.project_id], also=also)
     if not is_submitting or run.cluster is None:
         return JobSecrets(masker)
+    token = await users.find_run_token(session, attempt)
     found = policy.barriers(run.cluster, run.config.recipe, run.config.values)
     # An embedded cluster that was turned off meanwhile does not answer, which is no refusal.
     found = [barrier for barrier in found if barrier.rule != policy.EMBEDDED_OFF]
@@ -74,11 +83,11 @@ async def load_secrets(session: ReadSession, run: Run, *, is_submitting: bool) -
         return JobSecrets(masker, refusal=failures.not_allowed(found[0].message, found[0].fix))
     names = recipes.secret_names(run.config.values)
     if not names:
-        return JobSecrets(masker)
+        return JobSecrets(masker, run_token=token)
     rows = await secrets.rows_for_job(session, run.project_id, names)
     missing = sorted(set(names) - {row.name for row in rows})
     if missing:
         message = f"The project has no secret {', '.join(missing)} any more"
         hint = "Set it under the project's secrets, then resume the run."
         return JobSecrets(masker, refusal=failures.not_allowed(message, hint))
-    return JobSecrets(masker, rows=rows, vault=vault_of(session))
+    return JobSecrets(masker, rows=rows, vault=vault_of(session), run_token=token)

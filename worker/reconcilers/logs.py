@@ -28,7 +28,7 @@ from app.recipes.shell import with_run_id
 from app.secrets import service as secrets
 from app.secrets.masking import Masker
 from worker.reconciler import Reconciler
-from worker.reconcilers import conditions
+from worker.reconcilers import conditions, job_tracking
 from worker.reconcilers.dumps import Evaluation
 from worker.reconcilers.gateways import Gateways
 from worker.reconcilers.moves import note
@@ -137,7 +137,9 @@ class LogsReconciler(Reconciler[Subject, Turn]):
             remote=remote,
             offset=stream.read_bytes,
             follower=follower,
-            masker=await secrets.masker(session, [run.project_id]),
+            masker=await secrets.masker(
+                session, [run.project_id], also=job_tracking.masked_values(session, attempt.id)
+            ),
             ended_at=attempt.ended_at,
             has_run=attempt.started_at is not None,
         )

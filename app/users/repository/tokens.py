@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import exists, or_, select, update
+from sqlalchemy import delete, exists, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.models import ApiToken, Attempt, Project, User
@@ -88,6 +88,24 @@ async def list_tokens(
     if slug is not None:
         query = query.where(ApiToken.slug == slug)
     return [TokenEntry(*row) for row in await session.execute(query)]
+
+
+async def hashes_of_attempt(session: AsyncSession, run_id: UUID, number: int) -> set[str]:
+    """Hashes of the tokens of an attempt that are not revoked."""
+    query = select(ApiToken.secret_hash).where(
+        ApiToken.run_id == run_id,
+        ApiToken.attempt_number == number,
+        ApiToken.revoked_at.is_(None),
+    )
+    return set(await session.scalars(query))
+
+
+async def delete_tokens_of_run(session: AsyncSession, run_id: UUID) -> None:
+    await session.execute(
+        delete(ApiToken)
+        .where(ApiToken.run_id == run_id)
+        .execution_options(synchronize_session=False)
+    )
 
 
 async def revoke_tokens(session: AsyncSession, user: User, now: datetime) -> None:

@@ -42,6 +42,12 @@ from app.users.service.people import (
     set_administrator,
     set_password,
 )
+from app.users.service.run_tokens import (
+    create_run_token,
+    find_run_token,
+    forget_run_tokens,
+    run_tokens_of,
+)
 from app.users.service.sessions import (
     create_session,
     end_other_sessions,
@@ -55,7 +61,6 @@ from app.users.service.sign_in import change_password, sign_in_with_password
 from app.users.service.tokens import (
     TOKEN_PREFIX,
     TokenEntry,
-    create_run_token,
     create_token,
     find_token,
     get_token,
@@ -91,9 +96,11 @@ __all__ = [
     "end_session",
     "find_invite",
     "find_link",
+    "find_run_token",
     "find_session",
     "find_token",
     "forget_old",
+    "forget_run_tokens",
     "get_person",
     "get_token",
     "get_user",
@@ -113,6 +120,7 @@ __all__ = [
     "revoke_invites_into",
     "revoke_session",
     "revoke_token",
+    "run_tokens_of",
     "set_administrator",
     "set_password",
     "sign_in_with_password",

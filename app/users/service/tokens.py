@@ -14,7 +14,7 @@ from app.audit.service import Target, record
 from app.clock import utcnow
 from app.errors import Forbidden, Invalid, NotFound, Problem
 from app.ids import hashed, new_secret, new_slug
-from app.models import ApiToken, Run, User
+from app.models import ApiToken, User
 from app.secrets import service as secrets
 from app.users.repository import find_project
 from app.users.repository import tokens as repository
@@ -58,12 +58,14 @@ async def create_token(
     expires_at: datetime | None = None,
     actor: Actor = HOST,
     now: datetime | None = None,
+    secret: str | None = None,
 ) -> tuple[ApiToken, str]:
     """Makes an API token; its secret is returned here and never again. Raises `Invalid`.
 
-    Asks for no right: `make_token` does.
+    Asks for no right: `make_token` does. `secret`: 256 bits that only its holder knows, random if
+    left out.
     """
-    at, secret = now or utcnow(), TOKEN_PREFIX + new_secret()
+    at, secret = now or utcnow(), TOKEN_PREFIX + (secret or new_secret())
     _check_token(name, expires_at, at)
     token = ApiToken(
         slug=new_slug("tok"),
@@ -117,22 +119,6 @@ async def make_token(
         actor=maker.actor,
         now=at,
     )
-
-
-async def create_run_token(
-    session: AsyncSession, run: Run, attempt: int, *, actor: Actor = HOST
-) -> tuple[ApiToken, str]:
-    """A token for the job of an attempt: it logs to that run as that attempt, and nothing else.
-
-    It holds while the attempt is under way.
-    """
-    name = f"{run.slug} attempt {attempt}"
-    token, secret = await create_token(
-        session, name=name, scope=Scope.WRITE, project_id=run.project_id, actor=actor
-    )
-    token.run_id, token.attempt_number = run.id, attempt
-    await session.flush()
-    return token, secret
 
 
 async def find_token(

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-Column = Callable[[str, int], str]
-"""The SQL of a copied column, from its name and the number of the copy."""
 _OF_A_RUN = ("config_value", "metric_series", "event", "run_tag")
 
 
@@ -21,7 +19,7 @@ def multiply(home: Path, runs: int) -> int:
     try:
         connection.create_function("copied", 2, _copied, deterministic=True)
         connection.execute("PRAGMA synchronous = OFF")
-        first = int(connection.execute("SELECT count(*) FROM run").fetchone()[0])
+        first: int = connection.execute("SELECT count(*) FROM run").fetchone()[0]
         times = -(-runs // first) - 1
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("CREATE TEMP TABLE original AS SELECT id, config_id FROM run")
@@ -44,18 +42,12 @@ def _copied(value: Any, number: int) -> Any:
 
 
 def _copy_once(connection: sqlite3.Connection, number: int) -> None:
-    ids: dict[str, Column] = {"id": _id, "slug": _id, "config_id": _id}
+    ids = {"id": _id, "slug": _id, "config_id": _id}
     _insert(connection, "config", ids, number, "id IN (SELECT config_id FROM original)")
     _insert(connection, "run", ids, number, "id IN (SELECT id FROM original)")
-    changed: dict[str, Column] = {
-        "run_id": _id,
-        "last": _moved,
-        "best": _moved,
-        "min": _moved,
-        "max": _moved,
-    }
+    changed = {"run_id": _id, "last": _moved, "best": _moved, "min": _moved, "max": _moved}
     for table in _OF_A_RUN:
-        own: dict[str, Column] = {"id": _id} if table == "event" else {}
+        own = {"id": _id} if table == "event" else {}
         _insert(connection, table, changed | own, number, "run_id IN (SELECT id FROM original)")
     slugs = "object_slug IN (SELECT slug FROM run WHERE id IN (SELECT id FROM original))"
     _insert(connection, "audit_entry", {"id": _id, "object_slug": _id}, number, slugs)
@@ -64,7 +56,7 @@ def _copy_once(connection: sqlite3.Connection, number: int) -> None:
 def _insert(
     connection: sqlite3.Connection,
     table: str,
-    changed: Mapping[str, Column],
+    changed: Mapping[str, Callable[[str, int], str]],
     number: int,
     which: str,
 ) -> None:

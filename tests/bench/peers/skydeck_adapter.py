@@ -12,6 +12,10 @@ import os
 import re
 import subprocess
 import sys
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from urllib.parse import urlencode
 
 # The writer's interpreter knows only the benchmark's own folder.
@@ -26,6 +30,7 @@ POINTS = 320
 """As many as MLflow's page asks for."""
 VALUES_A_CALL = 90_000
 FRAGMENT = {"HX-Request": "true", "HX-Request-Type": "partial"}
+LISTS = ("many", "crowd")
 
 
 class Adapter(Base):
@@ -58,10 +63,8 @@ class Adapter(Base):
             subprocess.run(argv, env=environ, cwd=ROOT, check=True)
 
     def write_normal(self, case, first=0):
-        from app.client import Client
-
         ids = []
-        with Client(self.url, self._secrets()["token"]) as skydeck:
+        with self._client() as skydeck:
             for i in range(first, first + case.runs):
                 if self.expired():
                     break
@@ -74,34 +77,49 @@ class Adapter(Base):
         return ids
 
     def write_batch(self, case, first=0):
-        from app.client import Client
-
-        ids = []
-        with Client(self.url, self._secrets()["token"]) as skydeck:
+        """Whole runs, as many a call as it takes; no case has a run that is too long for one."""
+        ids, gathered, values = [], [], 0
+        with self._client() as skydeck:
             for i in range(first, first + case.runs):
                 if self.expired():
                     break
-                run = self._run(skydeck, case, i)
-                rows = list(W.steps(case, i))
-                size = max(1, VALUES_A_CALL // case.metrics)
-                for a in range(0, len(rows), size):
-                    some = rows[a : a + size]
-                    columns = {"step": [s for s, _ in some]}
-                    for name in case.metric_names():
-                        columns[name] = [row[name] for _, row in some]
-                    skydeck.push_columns(run, columns)
-                skydeck.finish(run)
-                ids.append(run)
+                run = self._whole(case, i)
+                if gathered and values + case.points // case.runs > VALUES_A_CALL:
+                    ids += [made["id"] for made in skydeck.import_runs(gathered)]
+                    gathered, values = [], 0
+                gathered.append(run)
+                values += case.points // case.runs
+            if gathered:
+                ids += [made["id"] for made in skydeck.import_runs(gathered)]
         return ids
 
+    def _whole(self, case, i):
+        rows = list(W.steps(case, i))
+        columns = {"step": [s for s, _ in rows]}
+        for name in case.metric_names():
+            columns[name] = [row[name] for _, row in rows]
+        return {
+            "name": W.run_name(i),
+            "experiment": W.PROJECT,
+            "config": W.params(i, case.params),
+            "status": "succeeded",
+            "metrics": columns,
+        }
+
     def write_many(self, case, first=0):
-        """The case `many` through the services, several runs a transaction: three requests a run
-        would take far too long. Not a figure for ingest speed."""
-        if case.name != "many":
+        """Lists through the services, several runs a transaction: three requests a run would take
+        far too long. Not a figure for ingest speed."""
+        if case.name not in LISTS:
             return self.write_batch(case, first)
         from tests.bench.peers.fill import fill
+        from tests.bench.peers.multiply import multiply
 
-        return fill(self.env()["SKYDECK_HOME"], case, first)
+        home = self.env()["SKYDECK_HOME"]
+        made = replace(case, runs=min(case.runs, W.CASES["many"].runs))
+        ids = fill(home, made, first)
+        count = multiply(Path(home), case.runs)
+        # Only how many there are is asked of these.
+        return (ids * (count // len(ids)))[:count]
 
     def list_ops(self, case, ids):
         flt = f'config("{W.FILTER_PARAM}") = {W.FILTER_VALUE}'
@@ -112,6 +130,8 @@ class Adapter(Base):
         }
 
     def chart_ops(self, case, ids):
+        if case.name in LISTS:
+            return self.list_ops(case, ids)
         ops = {}
         for n in (20, 100):
             if len(ids) >= n:
@@ -119,6 +139,20 @@ class Adapter(Base):
                 ops[f"chart_{n}_full"] = self._chart(ids[:n], max_points=10_000)
                 ops[f"chart_{n}_poll_nothing_new"] = self._poll(ids[:n])
         return ops
+
+    @contextmanager
+    def _client(self):
+        """`BENCH_WAITS` names a folder for how long the longest request took."""
+        from app.client import Client
+
+        folder = os.environ.get("BENCH_WAITS")
+        transport = _timed_transport() if folder else None
+        with Client(self.url, self._secrets()["token"], transport=transport) as skydeck:
+            yield skydeck
+        if folder:
+            found = {"requests": len(transport.seconds), "longest_s": max(transport.seconds)}
+            with open(os.path.join(folder, f"{os.getpid()}.json"), "w") as file:
+                json.dump(found, file)
 
     def _run(self, skydeck, case, i):
         made = skydeck.create_external_run(
@@ -164,3 +198,23 @@ class Adapter(Base):
             with open(self._file()) as file:
                 self._known = json.load(file)
         return self._known
+
+
+def _timed_transport():
+    import httpx
+
+    class Timed(httpx.HTTPTransport):
+        """Says how long each answer was waited for, by the wall clock."""
+
+        def __init__(self):
+            super().__init__(verify=False)
+            self.seconds = []
+
+        def handle_request(self, request):
+            started = time.perf_counter()
+            try:
+                return super().handle_request(request)
+            finally:
+                self.seconds.append(time.perf_counter() - started)
+
+    return Timed()

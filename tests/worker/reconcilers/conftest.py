@@ -24,6 +24,7 @@ from worker.reconciler import Loop
 from worker.reconcilers.attempts import AttemptsReconciler
 from worker.reconcilers.clusters import ClustersReconciler
 from worker.reconcilers.job_code import Packages
+from worker.reconcilers.job_tracking import Addresses
 from worker.reconcilers.logs import LogsReconciler
 
 POLL = timedelta(seconds=1)
@@ -150,7 +151,13 @@ async def make_bench(database: Database, home: Path) -> Bench:
         home=home,
         clusters=loop(ClustersReconciler(gateway, home=home, poll=POLL)),
         attempts=loop(
-            AttemptsReconciler(gateway, Packages(database, home), runs_dir=home / "runs", poll=POLL)
+            AttemptsReconciler(
+                gateway,
+                Packages(database, home),
+                addresses=Addresses(home, None),
+                runs_dir=home / "runs",
+                poll=POLL,
+            )
         ),
         logs=loop(LogsReconciler(gateway, home=home, runs_dir=home / "runs", poll=POLL)),
     )

@@ -14,6 +14,7 @@ from tests.worker.reconcilers.conftest import Bench
 from worker.reconciler import Loop
 from worker.reconcilers.attempts import AttemptsReconciler
 from worker.reconcilers.job_code import Packages
+from worker.reconcilers.job_tracking import Addresses
 
 BUSY = (RunStatus.SUBMITTING, RunStatus.PENDING, RunStatus.RUNNING, RunStatus.STOPPING)
 
@@ -82,7 +83,11 @@ def second_worker(bench: Bench, database: Database) -> Loop[Any, Any]:
     """Another worker's loop over the same runs, with connections of its own."""
     packages = Packages(database, bench.home)
     reconciler = AttemptsReconciler(
-        bench.gateway, packages, runs_dir=bench.home / "runs", poll=timedelta(seconds=1)
+        bench.gateway,
+        packages,
+        addresses=Addresses(bench.home, None),
+        runs_dir=bench.home / "runs",
+        poll=timedelta(seconds=1),
     )
     return Loop(database, reconciler, lease_seconds=15, clock=bench.clock)
 

@@ -28,10 +28,13 @@ from worker.reconcilers.checks import ChecksReconciler
 from worker.reconcilers.clusters import ClustersReconciler
 from worker.reconcilers.gateways import OpenGateways
 from worker.reconcilers.job_code import Packages
+from worker.reconcilers.job_tracking import Addresses
 from worker.reconcilers.logs import LogsReconciler
 from worker.reconcilers.remote_logs import RemoteLogs
+from worker.reconcilers.way_back import WayBack
 
 POLL = timedelta(seconds=0.2)
+NO_ADDRESS = Addresses(Path("nowhere"), None)
 HUNG = 50
 
 
@@ -61,7 +64,11 @@ async def test_fifty_hung_submits_leave_another_cluster_alone(
         names = await queue(store, quick, 5)
         stop = asyncio.Event()
         attempts = AttemptsReconciler(
-            gateways, Packages(store, tmp_path / "home"), runs_dir=tmp_path / "runs", poll=POLL
+            gateways,
+            Packages(store, tmp_path / "home"),
+            addresses=NO_ADDRESS,
+            runs_dir=tmp_path / "runs",
+            poll=POLL,
         )
         working = asyncio.create_task(Loop(store, attempts, lease_seconds=30).run(stop))
         try:
@@ -92,15 +99,23 @@ async def test_a_hyperpod_cluster_runs_a_job_and_tells_its_restart(
         async with store.write() as session:
             cluster = await registry.create(session, wish, actor=ADA)
             check = await registry.ask_check(session, cluster, actor=ADA)
-        checks = Loop(store, ChecksReconciler(gateways, connecting), lease_seconds=30)
+        checks = Loop(
+            store, ChecksReconciler(gateways, connecting, WayBack(NO_ADDRESS)), lease_seconds=30
+        )
         assert await checks.turn() == 1
         await look(store, gateways, tmp_path)
         async with store.read() as session:
             seen = await session.get_one(Cluster, cluster.id)
             done = await session.get_one(ClusterCheck, check.id)
         assert (seen.status, seen.session_name) == (ClusterStatus.READY, ray.session_name)
-        assert [row["name"] for row in done.findings] == ["connection", "machines", "jobs"]
+        assert [row["name"] for row in done.findings] == [
+            "connection",
+            "machines",
+            "jobs",
+            "way_back",
+        ]
         assert all(row["ok"] for row in done.findings)
+        assert "SKYDECK_PUBLIC_URL is not set" in done.findings[-1]["message"]
         assert "head_restarted_at" not in seen.details
         ray.restart()
         await look(store, gateways, tmp_path, again=seen.id)
@@ -119,7 +134,9 @@ async def test_a_check_of_a_cluster_without_its_secret_says_so(
         assert cluster.secret_name is not None
         await secrets.delete(session, None, cluster.secret_name, actor=ADA)
         check = await registry.ask_check(session, cluster, actor=ADA)
-    await Loop(store, ChecksReconciler(gateways, connector()), lease_seconds=30).turn()
+    await Loop(
+        store, ChecksReconciler(gateways, connector(), WayBack(NO_ADDRESS)), lease_seconds=30
+    ).turn()
     async with store.read() as session:
         (finding,) = (await session.get_one(ClusterCheck, check.id)).findings
     assert not finding["ok"]
@@ -136,7 +153,11 @@ async def test_a_run_of_a_removed_cluster_is_not_started(
             row = await session.get_one(Cluster, cluster.id)
             row.removed_at = row.created_at
         attempts = AttemptsReconciler(
-            gateways, Packages(store, tmp_path / "home"), runs_dir=tmp_path / "runs", poll=POLL
+            gateways,
+            Packages(store, tmp_path / "home"),
+            addresses=NO_ADDRESS,
+            runs_dir=tmp_path / "runs",
+            poll=POLL,
         )
         await Loop(store, attempts, lease_seconds=30).turn()
         async with store.read() as session:
@@ -153,7 +174,11 @@ async def test_a_remote_job_s_log_is_stored_byte_for_byte_while_it_grows(
         await look(store, gateways, home)
         (name,) = await queue(store, cluster, 1)
         attempts: Any = AttemptsReconciler(
-            gateways, Packages(store, home), runs_dir=tmp_path / "runs", poll=poll
+            gateways,
+            Packages(store, home),
+            addresses=NO_ADDRESS,
+            runs_dir=tmp_path / "runs",
+            poll=poll,
         )
         now = 0.0
         logs: Any = LogsReconciler(gateways, home=home, runs_dir=tmp_path / "runs", poll=poll)

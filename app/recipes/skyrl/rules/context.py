@@ -7,10 +7,14 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterResources:
-    """GPUs of a cluster, one number for each node."""
+    """GPUs of a cluster, one number for each node.
+
+    `reaches_us`: whether a check found that jobs there reach Skydeck; None while none has said.
+    """
 
     name: str
     gpus_by_node: tuple[int, ...]
+    reaches_us: bool | None = None
 
     @property
     def gpus(self) -> int:

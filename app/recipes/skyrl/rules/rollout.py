@@ -10,6 +10,7 @@ from app.recipes.skyrl.rules.view import View, shown
 
 _LOGGER = k.name("trainer.logger")
 _LOGGERS = ("wandb", "mlflow", "swanlab", "tensorboard", "console")
+_MLFLOW = "MLFLOW_TRACKING_URI"
 _BATCHED = k.name("generator.batched")
 _CONVERSATION = k.name("generator.use_conversation_multi_turn")
 _EVAL = "generator.eval_sampling_params"
@@ -31,6 +32,27 @@ def known_logger(at: View, _: Context) -> Iterator[Flaw]:
             fix="use console, which Skydeck reads",
             fix_values={_LOGGER: "console"},
         )
+
+
+@rule(Kind.WARNING, "trap.mlflow_unheard", _LOGGER)
+def mlflow_unheard(at: View, context: Context) -> Iterator[Flaw]:
+    """With this logger SkyRL prints no metrics: what reaches no server is in no log either."""
+    cluster = context.cluster
+    if at.get(_LOGGER) != "mlflow" or _MLFLOW in context.environment:
+        return
+    if cluster is None or cluster.reaches_us:
+        return
+    said = (
+        f"nobody has checked yet whether jobs on {cluster.name} reach Skydeck"
+        if cluster.reaches_us is None
+        else f"the last check of {cluster.name} found that jobs there do not reach Skydeck"
+    )
+    yield Flaw(
+        message=f"{_LOGGER} mlflow sends all metrics to Skydeck and prints none, and {said}: they "
+        "may be lost",
+        fix="check the cluster's connection first, or use console, which Skydeck reads",
+        fix_values={_LOGGER: "console"},
+    )
 
 
 @rule(Kind.FAILS, "E6.vision_generator", k.VISION, _BATCHED, k.STEP_WISE, _CONVERSATION)

@@ -1,8 +1,10 @@
 """For each warning and note: overrides on the tutorial's config that call for it, and others."""
 
+from dataclasses import replace
+
 from app.recipes.skyrl.rules import Context, DataSet, OtherRun
 from tests.recipes.skyrl.rules.example import APART, ENGINE, KNOWN, SAMPLES_1, Example
-from tests.recipes.skyrl.rules.tutorial import EVALUATION
+from tests.recipes.skyrl.rules.tutorial import CLUSTER, EVALUATION
 
 
 def _other(**paths: str) -> Context:
@@ -70,6 +72,12 @@ WARNINGS: dict[str, Example] = {
         passes=(*APART, f"{ENGINE}.gpu_memory_utilization=0.9"),
     ),
     "trap.prints_examples": Example(passes=("trainer.print_example_interval=-1",)),
+    "trap.mlflow_unheard": Example(
+        fails=("trainer.logger=mlflow",),
+        passes=("trainer.logger=mlflow",),
+        known=Context(cluster=CLUSTER),
+        known_passing=Context(cluster=replace(CLUSTER, reaches_us=True)),
+    ),
     "trap.learning_rate": Example(fails=("trainer.policy.optimizer_config.lr=0",)),
     "trap.one_sample": Example(fails=SAMPLES_1),
     "note.learning_rate": Example(fails=("trainer.policy.optimizer_config.lr=0.01",)),

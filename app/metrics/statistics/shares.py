@@ -1,5 +1,6 @@
-"""Statistics that a reviewer would accept, for shares of episodes."""
+"""Shares of episodes: intervals, tests of pairs, k-of-n estimates."""
 
+from collections.abc import Iterable
 from math import comb, sqrt
 from statistics import NormalDist
 
@@ -30,6 +31,15 @@ def pass_at_k(n: int, c: int, k: int) -> float:
     if not (0 <= c <= n and 1 <= k <= n):
         raise ValueError(f"pass_at_{k} of {c} passes in {n} samples is not defined")
     return 1.0 - comb(n - c, k) / comb(n, k)
+
+
+def mean_pass_at_k(counts: Iterable[tuple[int, int]], *, k: int) -> float | None:
+    """`pass_at_k`, averaged over mazes, each given as (samples, passes).
+
+    None without mazes. Raises `ValueError` where a maze has fewer than `k` samples.
+    """
+    estimates = [pass_at_k(n, c, k) for n, c in counts]
+    return sum(estimates) / len(estimates) if estimates else None
 
 
 def mcnemar_exact(gained: int, lost: int) -> float:
