@@ -4,6 +4,7 @@ const STORE = "skydeck-selected-runs";
 const MOST = 500;
 const MOST_COMPARED = 100;
 const form = document.querySelector("[data-selection]");
+let lastKey = "";
 const selected = new Set(JSON.parse(sessionStorage.getItem(STORE) ?? "[]"));
 
 function boxes() {
@@ -71,7 +72,10 @@ function onChange(event) {
 
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=checkbox]), textarea, select")) return;
-  if (event.key === "c") form.querySelector("[data-selection-compare]:enabled")?.click();
+  // "g c" goes to the page of comparisons.
+  const isSecond = lastKey === "g";
+  lastKey = event.key;
+  if (event.key === "c" && !isSecond) form.querySelector("[data-selection-compare]:enabled")?.click();
   if (event.key !== "x") return;
   const row = document.activeElement?.closest("#runs tbody tr") ?? document.querySelector("#runs tbody tr:hover");
   row?.querySelector('input[name="run"]')?.click();
