@@ -24,7 +24,7 @@ from app.web.once import form_key
 from app.web.project_switch import ProjectSwitch, project_switch, remember, with_project
 from app.web.run_table import RunRow
 
-# Three parts a row; a row is some 1.5 kB.
+# Two parts a row; a row is some 1.5 kB.
 _ROWS_KEPT = 4_000
 _OLD_SECONDS = 120.0
 THEMES = ("auto", "light", "dark")
@@ -185,14 +185,10 @@ def _status_mark(name: str) -> Markup:
     return Markup(module.status(name))  # noqa: S704
 
 
-@lru_cache(maxsize=_ROWS_KEPT)
-def _row_select(run: RunRow) -> Markup:
-    return _run_cells("select", run)
-
-
-def _row_before(run: RunRow) -> Markup:
+def _row_before(run: RunRow, *, can_select: bool = False) -> Markup:
     """The same whenever it is rendered, but for conditions, which say how long they last."""
-    return _run_cells("before", run) if run.conditions else _kept_cells("before", run)
+    part = "selectable" if can_select else "before"
+    return _run_cells(part, run) if run.conditions else _kept_cells(part, run)
 
 
 def _row_after(run: RunRow) -> Markup:
@@ -255,7 +251,6 @@ def _environment() -> Environment:
         "number": filters.number,
         "status_mark": _status_mark,
         "taken": _taken,
-        "row_select": _row_select,
         "row_before": _row_before,
         "row_after": _row_after,
         "words": words,
