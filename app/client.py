@@ -7,7 +7,6 @@
 Answers are the API's objects as dictionaries; their fields are in its OpenAPI description.
 """
 
-import atexit
 import json
 import os
 import time
@@ -309,7 +308,7 @@ class Client(ExperimentCalls, MetricCalls, ClusterCalls, AdapterCalls, Evaluatio
 
     def _start_in_child(self) -> None:
         """Neither the parent's connections, nor its thread, nor its locks work here."""
-        atexit.unregister(self._log._at_exit)
+        self._log.forget()
         self._start(self._http.headers)
 
     def _get(self, path: str, query: Mapping[str, Any] | None = None) -> Json:

@@ -109,6 +109,10 @@ class MetricLog:
                 self._changed.notify_all()
             self._thread.join(timeout)
 
+    def forget(self) -> None:
+        """For a forked process: what was logged is its parent's to send, at exit too."""
+        atexit.unregister(self._at_exit)
+
     def _is_idle(self) -> bool:
         return self._error is not None or (not self._rows and not self._is_sending)
 

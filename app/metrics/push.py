@@ -196,6 +196,9 @@ def _add_point(table: _Table, item: dict[str, Any]) -> None:
 def _add(table: _Table, key: str, place: int, value: Any) -> None:
     column = table.columns.get(key)
     if column is None:
+        # At once, not when all of a body that names a new key a line stands in memory.
+        if len(table.columns) == MAX_KEYS:
+            raise _too_many(f"{MAX_KEYS:,} keys")
         column = table.columns[key] = _Column()
     column.values.append(value)
     column.rows.append(place)
