@@ -11,7 +11,7 @@ from typing import Any
 from app.compare.differences import NOT_SET, comparable, words_of
 
 _LOG_DECADES = 2
-_TICKS = 4
+_TICKS = 5
 _FEW = 6
 # Pixels: a picture fills the page's width as far as its axes stay near enough to be followed.
 _WIDTH, _LEAST_GAP, _MOST_GAP = 900, 124, 260

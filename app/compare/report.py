@@ -121,7 +121,7 @@ def _figure(found: Comparison, key: str, curves: Sequence[SeriesView]) -> str:
                 x=curve.columns.steps,
                 y=curve.columns.values,
                 # Plotly reads names as a little HTML: what looks like some is shown as typed.
-                name=html.escape(f"{each.letter} {each.run.name}"),
+                name=html.escape(f"{each.letter} {each.run.name}", quote=False),
                 mode="lines",
                 line={"color": _COLOURS[colour_of(each.run)], "width": 1.5},
             )

@@ -116,7 +116,7 @@ def test_its_figures_hold_the_numbers(page: str) -> None:
     rates = named["skydeck/eval/solve_rate"]["data"]
     assert len(rates) == 3
     # As the library's own little HTML, in which it would draw a link or an image.
-    assert rates[1]["name"] == "B &lt;img src=x onerror=&quot;alert(2)&quot;&gt;"
+    assert rates[1]["name"] == 'B &lt;img src=x onerror="alert(2)"&gt;'
 
 
 def test_it_says_what_the_page_says(page: str) -> None:

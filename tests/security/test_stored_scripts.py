@@ -41,11 +41,12 @@ MALLORY = Actor(PAYLOADS[0], "user:mallory", address=PAYLOADS[1][:60])
 PARAMETER = re.compile(r"\{(\w+)\}")
 # Streams never end, and are fetched by the pages themselves.
 STREAMS = {"/runs/{slug}/stream", "/runs/{slug}/log/stream", "/playground/{slug}/stream"}
+# HTML by purpose, and never shown here: tests/browser/test_compare.py opens it from the disk.
+REPORTS = {"/compare/report.html"}
 PLAIN = {"text/plain", "text/csv", "application/zip", "application/json"}
 ROLLOUT = "/runs/{slug}/attempts/{attempt}/evaluations/{step}/{number}"
 DOWNLOADS = {
     "/runs.csv",
-    "/compare/report.html",
     "/runs/{slug}/log.txt",
     "/evaluations/{slug}/episodes.csv",
     "/runs/{slug}/package.zip",
@@ -152,7 +153,7 @@ def pages(settings: Settings, names: dict[str, list[str]]) -> list[str]:
     for route in iter_route_contexts(create_app(settings).routes):
         path = str(route.path)
         is_page = "GET" in (route.methods or ()) and not path.startswith(("/api/", "/static"))
-        if is_page and path not in STREAMS | DOWNLOADS:
+        if is_page and path not in STREAMS | DOWNLOADS | REPORTS:
             found += filled(path, names)
     compared = "&".join(f"run={slug}" for slug in names["/runs/{slug}"])
     found += [f"/compare{part}?{compared}&group=tag" for part in ("", "/statistics", "/runs")]
