@@ -41,6 +41,53 @@ async def test_a_statement_travels_once(database: Database) -> None:
             assert trips.call_count == 1
 
 
+async def test_a_session_that_reads_travels_for_its_statements_and_its_end(
+    database: Database,
+) -> None:
+    travel = aiosqlite.Connection._execute
+    with patch.object(aiosqlite.Connection, "_execute", autospec=True) as trips:
+        trips.side_effect = travel
+        async with database.read():
+            pass
+        assert trips.call_count == 0
+        async with database.read() as session:
+            await session.execute(text("SELECT 1"))
+            await session.execute(text("SELECT 2"))
+        assert trips.call_count == 3
+
+
+async def test_a_session_sees_one_state_from_its_first_statement_on(database: Database) -> None:
+    count = text("SELECT count(*) FROM thing")
+    async with database.read() as reading:
+        assert await reading.scalar(count) == 2
+        async with database.write() as session:
+            await session.execute(ADD, {"name": "c"})
+        assert await reading.scalar(count) == 2
+    async with database.read() as reading:
+        assert await reading.scalar(count) == 3
+
+
+async def test_a_streamed_result_is_of_one_state_too(database: Database) -> None:
+    async with database.read() as reading:
+        rows = await reading.stream(text("SELECT name FROM thing ORDER BY id"))
+        async with database.write() as session:
+            await session.execute(ADD, {"name": "c"})
+        assert [row[0] async for row in rows] == ["a", "b"]
+        assert await reading.scalar(text("SELECT count(*) FROM thing")) == 2
+
+
+async def test_what_failed_is_undone_with_all_before_it(database: Database) -> None:
+    async def add(*names: str) -> None:
+        async with database.write() as session:
+            for name in names:
+                await session.execute(ADD, {"name": name})
+
+    with pytest.raises(IntegrityError):
+        await add("c", "a")
+    async with database.read() as session:
+        assert await session.scalar(text("SELECT count(*) FROM thing")) == 2
+
+
 async def test_counts_and_new_numbers_are_told(database: Database) -> None:
     async with database.write() as session:
         connection = await session.connection()

@@ -4,8 +4,8 @@
 with a route that has none.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from fastapi import Request
@@ -16,7 +16,7 @@ from app.access.permissions import Permission
 from app.access.principal import Origin, Principal
 from app.access.service import ObjectKind
 from app.audit.service import Target
-from app.db import Database
+from app.db import ReadSession
 from app.errors import Forbidden, NotFound
 from app.observability.masking import masked
 
@@ -42,23 +42,29 @@ class Guard:
         given = [named] if named is not None else request.query_params.getlist(self.kind)
         return [slug for slug in given if slug]
 
-    async def check(self, request: Request, database: Database, principal: Principal) -> None:
+    async def check(self, request: Request, session: ReadSession, principal: Principal) -> None:
         """Raises `Forbidden` or `NotFound`."""
-        async with database.read() as session:
-            await service.check(
-                session, principal, self.permission, kind=self.kind, slugs=self.slugs(request)
-            )
+        await service.check(
+            session, principal, self.permission, kind=self.kind, slugs=self.slugs(request)
+        )
 
-    @asynccontextmanager
-    async def admitted(
-        self, request: Request, database: Database, principal: Principal
-    ) -> AsyncIterator[None]:
-        """Checks, and notes for the audit log what this or the route itself then refuses.
+    async def refusal(
+        self, request: Request, session: ReadSession, principal: Principal
+    ) -> Forbidden | NotFound | None:
+        """What `check` raises, to be raised when the session is given back; None: admitted."""
+        try:
+            await self.check(request, session, principal)
+        except (Forbidden, NotFound) as error:
+            return error
+        return None
+
+    @contextmanager
+    def noting(self, request: Request, principal: Principal) -> Iterator[None]:
+        """Notes for the audit log what is refused: by `check`, or by the route itself.
 
         A route refuses by `Principal.require` what only its body or query names.
         """
         try:
-            await self.check(request, database, principal)
             yield
         except Forbidden:
             self._note(request, principal)

@@ -19,11 +19,11 @@ def takes_gzip(request: Request) -> bool:
     return any(part.strip().partition(";")[0] == "gzip" for part in accepted.split(","))
 
 
-def compressed(request: Request, response: R) -> R:
+def compressed(request: Request, response: R, *, level: int = _LEVEL) -> R:
     """The answer itself, its body packed and its headers told so."""
     response.headers.add_vary_header("Accept-Encoding")
     if takes_gzip(request) and len(response.body) >= _LEAST:
-        response.body = gzip.compress(bytes(response.body), _LEVEL, mtime=0)
+        response.body = gzip.compress(bytes(response.body), level, mtime=0)
         response.headers["Content-Encoding"] = "gzip"
         response.headers["Content-Length"] = str(len(response.body))
     return response

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -18,6 +19,7 @@ from app.access.service import ObjectKind
 from app.clock import utcnow
 from app.db import Database, ReadSession, WriteSession
 from app.errors import NotSignedIn
+from app.models import ApiToken
 from app.paging import MAX_LIMIT, decode_cursor
 from app.settings import Settings
 from app.users import service as users
@@ -52,11 +54,19 @@ class ApiGuard(Guard):
         database: Store,
         credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
     ) -> AsyncIterator[Principal]:
-        """Raises `NotSignedIn` without a valid token, else as `Guard.admitted` does."""
+        """Raises `NotSignedIn` without a valid token, else as `check` does."""
         if credentials is None:
             raise NotSignedIn("send the header `Authorization: Bearer <token>`")
-        principal = await _principal(request, database, credentials.credentials)
-        async with self.admitted(request, database, principal):
+        now = utcnow()
+        async with database.read() as session:
+            token, principal = await _known(request, session, credentials.credentials, now)
+            refused = await self.refusal(request, session, principal)
+        if uses.is_due(token.last_used_at, now):
+            async with database.write() as writing:
+                await users.touch_token(writing, token, now)
+        with self.noting(request, principal):
+            if refused is not None:
+                raise refused
             yield principal
 
 
@@ -85,18 +95,14 @@ EpisodeWriter = Annotated[Principal, Depends(ApiGuard(Permission.WRITE, ObjectKi
 CodeReader = Annotated[Principal, Depends(ApiGuard(Permission.READ, ObjectKind.CODE))]
 
 
-async def _principal(request: Request, database: Database, secret: str) -> Principal:
-    now = utcnow()
-    async with database.read() as session:
-        found = await users.find_token(session, secret, now)
-        if found is None:
-            raise NotSignedIn("this token is unknown, was revoked or is out of time")
-        token, user = found
-        principal = await access.of_token(session, token, user, origin_of(request))
-    if uses.is_due(token.last_used_at, now):
-        async with database.write() as session:
-            await users.touch_token(session, token, now)
-    return principal
+async def _known(
+    request: Request, session: ReadSession, secret: str, now: datetime
+) -> tuple[ApiToken, Principal]:
+    found = await users.find_token(session, secret, now)
+    if found is None:
+        raise NotSignedIn("this token is unknown, was revoked or is out of time")
+    token, user = found
+    return token, await access.of_token(session, token, user, origin_of(request))
 
 
 async def _reading(database: Store) -> AsyncIterator[ReadSession]:

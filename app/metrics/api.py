@@ -6,18 +6,18 @@ from functools import partial
 from fastapi import Request, Response
 
 from app.api.bodies import read_body
-from app.api.compress import compressed
 from app.api.deps import Reading, RunReader, RunWriter, Store, Writing
 from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
 from app.clock import utcnow
 from app.metrics import service
+from app.metrics.answers import Wanted, answer_series
 from app.metrics.push import read_columns
 from app.metrics.questions import AskedLook, Digits, Keys, MaxPoints, Runs, Since
 from app.metrics.schemas import AcceptedAnswer, MetricAnswer, SeriesListAnswer
-from app.metrics.series_json import series_json
 from app.routing import Router
 from app.runs import service as runs
+from app.runs.asked import ApiReader, Asked
 
 router = Router(tags=["metrics"], route_class=JsonRoute)
 
@@ -57,7 +57,8 @@ async def list_metrics(run_id: str, _caller: RunReader, session: Reading) -> Lis
 @router.get("/series", response_model=SeriesListAnswer)
 async def read_series(
     request: Request,
-    _caller: RunReader,
+    _caller: ApiReader,
+    asked: Asked,
     database: Store,
     run: Runs,
     key: Keys,
@@ -67,18 +68,8 @@ async def read_series(
     since: Since = None,
 ) -> Response:
     """Columns of the series of these keys in these runs, those without points left out."""
-    async with database.read() as session:
-        found = await runs.get_many(session, list(dict.fromkeys(run)))
-        loaded = await service.load_series(
-            session,
-            found,
-            key,
-            look=look,
-            since=since or (),
-            max_stored=service.MAX_POINTS,
-        )
-    # In a thread, and with the session given back: this may be millions of points.
-    return await asyncio.to_thread(_packed, request, loaded, max_points, digits)
+    wanted = Wanted(asked, key, look, since or (), max_points, digits)
+    return await answer_series(request, database, wanted, has_times=True)
 
 
 @router.post(
@@ -100,10 +91,3 @@ async def push_metrics(
     place = await runs.get_for_push(session, run_id)
     accepted = await service.push(session, place, columns, actor=caller.actor)
     return AcceptedAnswer(accepted=accepted)
-
-
-def _packed(
-    request: Request, loaded: service.LoadedSeries, max_points: int, digits: int | None
-) -> Response:
-    body = series_json(loaded, max_points, digits=digits, has_times=True)
-    return compressed(request, Response(body, media_type="application/json"))

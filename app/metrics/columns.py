@@ -1,7 +1,7 @@
 """A few points of a metric as columns, and their compressed form."""
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -154,31 +154,65 @@ def pack(columns: Columns) -> bytes:
     return bytes((_SECOND_FORMAT, flags)) + len(columns).to_bytes(4, "little") + body
 
 
+def unpack_many(payloads: Sequence[bytes], *, has_times: bool = True) -> list[Columns]:
+    """As `unpack`, for many at once: those of one length and kind are taken apart together.
+
+    Without `has_times` all times are NaN, which saves a third of the work.
+    """
+    found: list[Columns | None] = [None] * len(payloads)
+    alike: dict[bytes, list[int]] = {}
+    for place, payload in enumerate(payloads):
+        alike.setdefault(payload[:_HEAD_BYTES], []).append(place)
+    decompressor = zstandard.ZstdDecompressor()
+    for head, places in alike.items():
+        if len(head) < _HEAD_BYTES or head[0] != _SECOND_FORMAT:
+            for place in places:
+                found[place] = unpack(payloads[place])
+            continue
+        bodies = [payloads[place][_HEAD_BYTES:] for place in places]
+        if head[1] & _COMPRESSED:
+            bodies = [_decompressed(body, decompressor) for body in bodies]
+        columns = _alike(bodies, head[1], int.from_bytes(head[2:], "little"), has_times)
+        for place, each in zip(places, columns, strict=True):
+            found[place] = each
+    return [each for each in found if each is not None]
+
+
 def unpack(payload: bytes) -> Columns:
     """The columns of `pack`. Raises `DamagedSeries`."""
     if payload.startswith(_FIRST_FORMAT):
         return _unpack_first(payload)
     if len(payload) < _HEAD_BYTES or payload[0] != _SECOND_FORMAT:
         raise DamagedSeries("The stored points are in a format that this version does not know.")
-    flags, count = payload[1], int.from_bytes(payload[2:_HEAD_BYTES], "little")
-    body = payload[_HEAD_BYTES:]
-    raw = _decompressed(body) if flags & _COMPRESSED else body
-    columns = 3 + bool(flags & _HAS_EXCESS)
-    if len(raw) != 8 * columns * count:
-        raise DamagedSeries(f"The stored points have {len(raw)} bytes, not {8 * columns * count}.")
-    planes = np.frombuffer(raw, np.uint8).reshape(columns, 8, count)
-    words = np.ascontiguousarray(planes.transpose(0, 2, 1)).reshape(columns, 8 * count)
-    times = (
-        np.cumsum(words[2].view("<i8"), dtype=np.int64) / 1000
-        if flags & _HAS_MILLISECONDS
-        else words[2].view("<f8")
-    )
-    return Columns(
-        np.cumsum(words[0].view("<i8"), dtype=np.int64),
-        words[1].view("<f8"),
-        times,
-        words[3].view("<i8") if flags & _HAS_EXCESS else None,
-    )
+    return unpack_many([payload])[0]
+
+
+def _alike(bodies: Sequence[bytes], flags: int, count: int, has_times: bool) -> Iterator[Columns]:
+    """The columns of bodies that all have these flags and so many points."""
+    width = 3 + bool(flags & _HAS_EXCESS)
+    for body in bodies:
+        if len(body) != 8 * width * count:
+            wanted = 8 * width * count
+            raise DamagedSeries(f"The stored points have {len(body)} bytes, not {wanted}.")
+    planes = np.frombuffer(b"".join(bodies), np.uint8).reshape(len(bodies), width, 8, count)
+
+    def words(column: int) -> npt.NDArray[np.int64]:
+        taken = np.empty((len(bodies), count, 8), np.uint8)
+        # Twice as fast as one transposed copy.
+        for byte in range(8):
+            taken[:, :, byte] = planes[:, column, byte]
+        return taken.reshape(len(bodies), 8 * count).view("<i8")
+
+    steps, values = np.cumsum(words(0), axis=1, dtype=np.int64), words(1).view("<f8")
+    if not has_times:
+        times = np.broadcast_to(np.full(count, np.nan), values.shape)
+    elif flags & _HAS_MILLISECONDS:
+        times = np.cumsum(words(2), axis=1, dtype=np.int64) / 1000
+    else:
+        times = words(2).view("<f8")
+    excess = words(3) if flags & _HAS_EXCESS else None
+    for row in range(len(bodies)):
+        yield Columns(steps[row], values[row], times[row], None if excess is None else excess[row])
 
 
 def _differences(column: Steps, target: Steps) -> None:
@@ -220,8 +254,8 @@ def _compressor() -> zstandard.ZstdCompressor:
     return made
 
 
-def _decompressed(frame: bytes) -> bytes:
+def _decompressed(frame: bytes, decompressor: zstandard.ZstdDecompressor | None = None) -> bytes:
     try:
-        return zstandard.ZstdDecompressor().decompress(frame)
+        return (decompressor or zstandard.ZstdDecompressor()).decompress(frame)
     except zstandard.ZstdError as error:
         raise DamagedSeries(f"The stored points cannot be read: {error}") from error

@@ -7,8 +7,7 @@ import base64
 import hashlib
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -21,8 +20,7 @@ _FIELDS = 5
 _LARGEST_COUNT = 2**31
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(NamedTuple):
     """Of one series: its stored points, newest attempt, last step shown; `x_count`: stored points
     of the metric that is its x axis."""
 
@@ -33,8 +31,7 @@ class Cursor:
     x_count: int = 0
 
     def __str__(self) -> str:
-        fields = astuple(self)
-        return _SEPARATOR.join(map(str, fields if self.x_count else fields[:-1]))
+        return _SEPARATOR.join(map(str, self if self.x_count else self[:-1]))
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -42,10 +39,11 @@ class Cursor:
         fields = [int(part) for part in text.split(_SEPARATOR)]
         if not _FIELDS - 1 <= len(fields) <= _FIELDS:
             raise ValueError("a cursor has four or five numbers")
-        return cls._checked(fields)
+        return cls.checked(fields)
 
     @classmethod
-    def _checked(cls, fields: Sequence[int]) -> Self:
+    def checked(cls, fields: Sequence[int]) -> Self:
+        """A cursor of these numbers. Raises `ValueError` if one of them cannot be."""
         cursor = cls(*fields)
         if not 0 <= cursor.stored_count < _LARGEST_COUNT:
             raise ValueError("a count is out of range")
@@ -64,7 +62,7 @@ def mark_of(parts: Iterable[object]) -> str:
 
 def combine(mark: str, cursors: Iterable[Cursor]) -> str:
     """One text for the cursors of many series. `mark` tells of a state of all they stand for."""
-    rows = np.array([astuple(each) for each in cursors], dtype="<i8").reshape(-1, _FIELDS)
+    rows = np.array(list(cursors), dtype="<i8").reshape(-1, _FIELDS)
     # Column by column and byte by byte, so that alike bytes lie side by side.
     packed = zlib.compress(np.ascontiguousarray(rows.T).view(np.uint8).reshape(-1, 8).T.tobytes())
     return f"{_COMBINED}{mark}{base64.urlsafe_b64encode(packed).decode().rstrip('=')}"
@@ -101,4 +99,4 @@ def _split(text: str, most: int) -> list[Cursor]:
         return []
     planes = np.frombuffer(body, np.uint8).reshape(8, -1)
     rows = np.ascontiguousarray(planes.T).view("<i8").reshape(_FIELDS, -1).T
-    return [Cursor._checked(row) for row in rows.tolist()]
+    return [Cursor.checked(row) for row in rows.tolist()]

@@ -1,5 +1,8 @@
 """Thins a series to what a chart can show, and keeps what a reader must not miss."""
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -23,17 +26,31 @@ def downsample(x: Steps | Floats, values: Floats, *, max_points: int) -> tuple[I
         raise ValueError(f"max_points must be at least {MIN_DOWNSAMPLED_POINTS}")
     if x.size <= max_points:
         return np.arange(x.size), False
-    finite = np.flatnonzero(np.isfinite(values))
-    kept = np.concatenate([[0, x.size - 1], _extremes(values, finite)]).astype(np.intp)
-    kept = np.union1d(kept, _thin(_run_starts(values), max_points // 4))
-    chosen = _min_max_lttb(x, values, finite=finite, count=max_points - kept.size)
-    return np.union1d(kept, chosen), True
+    is_kept = np.zeros(x.size, dtype=np.bool_)
+    is_kept[[0, -1]] = True
+    is_finite = np.isfinite(values)
+    if is_finite.all():
+        _keep(is_kept, x, values, max_points)
+    else:
+        finite = np.flatnonzero(is_finite)
+        is_kept[_thin(_run_starts(values), max_points // 4)] = True
+        chosen = is_kept[finite]
+        _keep(chosen, x[finite], values[finite], max_points - int(is_kept.sum() - chosen.sum()))
+        is_kept[finite] = chosen
+    return np.flatnonzero(is_kept), True
 
 
-def _extremes(values: Floats, finite: Indices) -> Indices:
-    if finite.size == 0:
-        return finite
-    return finite[[values[finite].argmin(), values[finite].argmax()]]
+def _keep(
+    is_kept: npt.NDArray[np.bool_], x: Steps | Floats, values: Floats, max_points: int
+) -> None:
+    """Marks finite points: the extremes, and as many as `max_points` leave room for."""
+    if values.size:
+        is_kept[[values.argmin(), values.argmax()]] = True
+    room = max_points - int(np.count_nonzero(is_kept))
+    if values.size <= room:
+        is_kept[:] = True
+    else:
+        is_kept[_min_max_lttb(x, values, room)] = True
 
 
 def _run_starts(values: Floats) -> Indices:
@@ -48,16 +65,20 @@ def _thin(indices: Indices, count: int) -> Indices:
     return indices[np.linspace(0, indices.size - 1, count).astype(np.intp)]
 
 
-def _min_max_lttb(
-    places: Steps | Floats, values: Floats, *, finite: Indices, count: int
-) -> Indices:
-    if finite.size <= count:
-        return finite
+def _min_max_lttb(x: Steps | Floats, values: Floats, count: int) -> Indices:
+    # Contiguous copies: the library warns about views.
+    chosen: npt.NDArray[np.uint64] = _sampler().downsample(
+        np.ascontiguousarray(x), np.ascontiguousarray(values), n_out=count
+    )
+    return chosen.astype(np.intp)
+
+
+@cache
+def _sampler() -> Any:
     # Loaded with the first long series, in a thread.
     from tsdownsample import MinMaxLTTBDownsampler
 
-    # Contiguous copies: the library warns about views.
-    x, y = np.ascontiguousarray(places[finite]), np.ascontiguousarray(values[finite])
     sampler = MinMaxLTTBDownsampler()  # type: ignore[no-untyped-call]  # its __init__ has no hints
-    chosen: npt.NDArray[np.uint64] = sampler.downsample(x, y, n_out=count)
-    return finite[chosen.astype(np.intp)]
+    # It matches the names of types with patterns at each call, longer than it takes to thin.
+    sampler.x_dtype_regex_list = sampler.y_dtype_regex_list = None
+    return sampler

@@ -8,11 +8,11 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.metrics import repository
-from app.metrics.columns import Columns, to_milliseconds, unpack
+from app.metrics.columns import Columns, to_milliseconds, unpack, unpack_many
 from app.metrics.growth import Grown, SeriesState, Todo, amend, grow, redo
+from app.metrics.repository import ChunkRow
 from app.metrics.series import AttemptColumns
 from app.metrics.summaries import SeriesSummary
-from app.models import MetricChunk
 
 # Series whose older points are read at once; and how many points of them.
 _SERIES_AT_ONCE = 200
@@ -84,9 +84,12 @@ def columns_by_key(points: Iterable[MetricPoint]) -> dict[str, Columns]:
     return {key: Columns.of(triples) for key, triples in rows.items()}
 
 
-def columns_of(chunks: Sequence[MetricChunk]) -> list[AttemptColumns]:
+def columns_of(chunks: Sequence[ChunkRow]) -> list[AttemptColumns]:
     """The points of stored chunks, in the order of their storing."""
-    return [AttemptColumns(chunk.attempt, unpack(chunk.payload)) for chunk in chunks]
+    columns = unpack_many([chunk.payload for chunk in chunks])
+    return [
+        AttemptColumns(chunk.attempt, part) for chunk, part in zip(chunks, columns, strict=True)
+    ]
 
 
 def _grow(
@@ -132,7 +135,7 @@ def _place(grown: Grown) -> repository.Place:
     )
 
 
-def _amend(late: Sequence[Grown], near: Mapping[int, Sequence[MetricChunk]]) -> list[SeriesState]:
+def _amend(late: Sequence[Grown], near: Mapping[int, Sequence[ChunkRow]]) -> list[SeriesState]:
     """Amends what can be; returns the rest."""
     left = []
     for each in late:
@@ -142,7 +145,7 @@ def _amend(late: Sequence[Grown], near: Mapping[int, Sequence[MetricChunk]]) -> 
     return left
 
 
-def _redo(states: Sequence[SeriesState], chunks: Mapping[int, Sequence[MetricChunk]]) -> None:
+def _redo(states: Sequence[SeriesState], chunks: Mapping[int, Sequence[ChunkRow]]) -> None:
     for state in states:
         redo(state, columns_of(chunks.get(state.id, ())))
 

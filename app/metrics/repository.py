@@ -6,11 +6,17 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import and_, bindparam, func, insert, or_, select, update
+from sqlalchemy import Select, and_, bindparam, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import undefer
 
-from app.interned import PlainStatement, batches, execute_many, numbers_of, table_of
+from app.interned import (
+    PlainStatement,
+    batches,
+    execute_many,
+    find_numbers,
+    numbers_of,
+    table_of,
+)
 from app.metrics.growth import Chunk, Grown, SeriesState
 from app.metrics.summaries import SeriesSummary
 from app.models import MetricChunk, MetricKey, MetricSeries, Run, TrainingEvaluation
@@ -38,6 +44,46 @@ _SAVE = PlainStatement(
 )
 _ADD = PlainStatement(insert(table_of(MetricChunk)), _CHUNK)
 
+
+class SeriesRow(NamedTuple):
+    """What reading a series wants of its row."""
+
+    id: int
+    run_id: UUID
+    key: str
+    stored_count: int
+    newest_attempt: int
+    last_step: int | None
+    chunk_count: int
+    tail_attempt: int
+    tail_count: int
+    tail: bytes
+
+
+class ChunkRow(NamedTuple):
+    """A sealed piece of a series, as it is stored; see `MetricChunk`."""
+
+    series_id: int
+    seq: int
+    attempt: int
+    first_index: int
+    payload: bytes
+
+
+_READ = select(
+    _SERIES.c.id,
+    _SERIES.c.run_id,
+    _SERIES.c.key_id,
+    *(_SERIES.c[name] for name in SeriesRow._fields[3:]),
+).where(
+    _SERIES.c.run_id.in_(bindparam("run_ids", expanding=True)),
+    _SERIES.c.key_id.in_(bindparam("key_ids", expanding=True)),
+)
+_CHUNKS = table_of(MetricChunk)
+_READ_CHUNKS = select(*(_CHUNKS.c[name] for name in ChunkRow._fields)).order_by(
+    _CHUNKS.c.series_id, _CHUNKS.c.seq
+)
+_READ_WHOLE = _READ_CHUNKS.where(_CHUNKS.c.series_id.in_(bindparam("ids", expanding=True)))
 
 Admit = Callable[[Sequence[str], int], Awaitable[None]]
 
@@ -111,22 +157,19 @@ async def add_chunks(session: AsyncSession, chunks: Sequence[Chunk]) -> None:
     await _ADD.execute(session, [_chunk_values(chunk) for chunk in chunks])
 
 
-async def find_series(
-    session: AsyncSession, run_ids: Sequence[UUID], keys: Sequence[str], *, has_tail: bool = False
-) -> list[MetricSeries]:
-    """The series of the given keys in the given runs, in no order; `has_tail`: with their tails."""
-    found: list[MetricSeries] = []
-    for some in batches(keys):
-        query = (
-            select(MetricSeries)
-            .join(MetricSeries.metric_key)
-            .where(MetricSeries.run_id.in_(run_ids), MetricKey.name.in_(some))
+async def read_rows(
+    session: AsyncSession, run_ids: Sequence[UUID], keys: Sequence[str]
+) -> list[SeriesRow]:
+    """The series of the given keys in the given runs, in no order."""
+    numbers = await find_numbers(session, MetricKey, keys)
+    names = {number: name for name, number in numbers.items()}
+    found: list[SeriesRow] = []
+    for some in batches(list(names)):
+        rows = await session.execute(_READ, {"run_ids": run_ids, "key_ids": some})
+        found.extend(
+            SeriesRow(number, run_id, names[key_id], *rest)
+            for number, run_id, key_id, *rest in rows
         )
-        if has_tail:
-            # Of a series that this session has seen, too.
-            query = query.options(undefer(MetricSeries.tail))
-            query = query.execution_options(populate_existing=True)
-        found.extend(await session.scalars(query))
     return found
 
 
@@ -154,27 +197,25 @@ async def list_series_of(
 
 async def chunks_of(
     session: AsyncSession, after: Sequence[tuple[int, int]]
-) -> dict[int, list[MetricChunk]]:
+) -> dict[int, list[ChunkRow]]:
     """Chunks in order, by series, that hold points at or after a stored index: (series, index)."""
-    found: dict[int, list[MetricChunk]] = {}
+    found: dict[int, list[ChunkRow]] = {}
     whole = [series_id for series_id, index in after if index == 0]
     for some in batches(whole):
-        await _collect(session, found, MetricChunk.series_id.in_(some))
+        await _collect(session, found, _READ_WHOLE, {"ids": some})
     parts = [
         and_(MetricChunk.series_id == series_id, MetricChunk.first_index + MetricChunk.n > index)
         for series_id, index in after
         if index > 0
     ]
     for start in range(0, len(parts), _PLACES):
-        await _collect(session, found, or_(*parts[start : start + _PLACES]))
+        await _collect(session, found, _READ_CHUNKS.where(or_(*parts[start : start + _PLACES])))
     return found
 
 
-async def chunks_near(
-    session: AsyncSession, places: Sequence[Place]
-) -> dict[int, list[MetricChunk]]:
+async def chunks_near(session: AsyncSession, places: Sequence[Place]) -> dict[int, list[ChunkRow]]:
     """Chunks in order, by series, with points at those places; at most 200 places."""
-    found: dict[int, list[MetricChunk]] = {}
+    found: dict[int, list[ChunkRow]] = {}
     wanted = [
         and_(
             MetricChunk.series_id == place.series_id,
@@ -187,7 +228,7 @@ async def chunks_near(
         if place.chunks
     ]
     if wanted:
-        await _collect(session, found, or_(*wanted))
+        await _collect(session, found, _READ_CHUNKS.where(or_(*wanted)))
     return found
 
 
@@ -204,10 +245,13 @@ async def _ids_of(session: AsyncSession, run_ids: Sequence[UUID]) -> dict[tuple[
 
 
 async def _collect(
-    session: AsyncSession, found: dict[int, list[MetricChunk]], condition: Any
+    session: AsyncSession,
+    found: dict[int, list[ChunkRow]],
+    query: Select[Any],
+    parameters: dict[str, Any] | None = None,
 ) -> None:
-    query = select(MetricChunk).where(condition)
-    for chunk in await session.scalars(query.order_by(MetricChunk.series_id, MetricChunk.seq)):
+    for row in await session.execute(query, parameters):
+        chunk = ChunkRow(*row)
         found.setdefault(chunk.series_id, []).append(chunk)
 
 

@@ -1,16 +1,16 @@
 """Charts of chosen metrics of chosen runs: their page, their points as columns and as CSV."""
 
-import asyncio
-
 from fastapi import Request, Response
 from starlette.responses import HTMLResponse, StreamingResponse
 
-from app.api.compress import compressed
 from app.metrics import service
+from app.metrics.answers import Wanted, answer_series
 from app.metrics.contexts import ChartsPage
 from app.metrics.questions import AskedLook, Digits, Keys, MaxPoints, Runs, Since
 from app.routing import Router
+from app.runs import briefs
 from app.runs import service as runs
+from app.runs.asked import Asked, PageReader
 from app.web.chart_board import ChartRun, board
 from app.web.deps import RunReader, Store
 from app.web.templating import page
@@ -39,7 +39,8 @@ async def show_charts(
 @router.get("/series")
 async def read_series(
     request: Request,
-    _viewer: RunReader,
+    _viewer: PageReader,
+    asked: Asked,
     store: Store,
     run: Runs,
     key: Keys,
@@ -49,23 +50,17 @@ async def read_series(
     since: Since = None,
 ) -> Response:
     """What `GET /api/v1/series` answers, for `panels.js`."""
-    async with store.read() as session:
-        found = await runs.get_many(session, list(dict.fromkeys(run)))
-        loaded = await service.load_series(
-            session, found, key, look=look, since=since or (), max_stored=service.MAX_POINTS
-        )
-    body = await asyncio.to_thread(service.series_json, loaded, max_points, digits=digits)
-    answer = Response(body, media_type="application/json")
-    return await asyncio.to_thread(compressed, request, answer)
+    wanted = Wanted(asked, key, look, since or (), max_points, digits)
+    return await answer_series(request, store, wanted)
 
 
 @router.get("/series.csv")
 async def download_series(
-    _viewer: RunReader, store: Store, run: Runs, key: Keys, look: AskedLook
+    _viewer: PageReader, asked: Asked, store: Store, run: Runs, key: Keys, look: AskedLook
 ) -> StreamingResponse:
     """The points of a chart, all of them and with all their digits."""
     async with store.read() as session:
-        found = await runs.get_many(session, list(dict.fromkeys(run)))
+        found = await briefs.get_briefs(session, asked.slugs)
     body = service.csv_of(store, found, key, look)
     headers = {"Content-Disposition": 'attachment; filename="skydeck-series.csv"'}
     return StreamingResponse(body, media_type="text/csv", headers=headers)

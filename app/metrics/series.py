@@ -17,6 +17,7 @@ __all__ = [
     "CHUNK_POINTS",
     "MIN_DOWNSAMPLED_POINTS",
     "AttemptColumns",
+    "AttemptParts",
     "Columns",
     "DamagedSeries",
     "Direction",
@@ -25,8 +26,8 @@ __all__ = [
     "Steps",
     "VisiblePoints",
     "downsample",
-    "hidden_points",
     "pack",
+    "parted",
     "sorted_unique",
     "summarise",
     "unpack",
@@ -52,44 +53,45 @@ class VisiblePoints:
     attempts: Steps
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class AttemptParts:
+    """Points of one attempt, each sorted by step, one a step: those that are shown, and those that
+    a newer attempt hides."""
+
+    attempt: int
+    visible: Columns
+    hidden: Columns
+
+
 def visible_points(chunks: Iterable[AttemptColumns]) -> VisiblePoints:
     """The points to show of all stored `chunks`, which stand in the order of their storing.
 
     The newest attempt wins from its own first step on: what an older one logged there is hidden.
     Within an attempt the last point logged at a step wins.
     """
-    shown = [(attempt, columns) for attempt, columns, _ in _parted(chunks)]
-    attempts = [np.full(len(columns), attempt, np.int64) for attempt, columns in shown]
+    parts = parted(chunks)
+    attempts = [np.full(len(part.visible), part.attempt, np.int64) for part in parts]
     return VisiblePoints(
-        columns=Columns.concatenate([columns for _, columns in shown]),
+        columns=Columns.concatenate([part.visible for part in parts]),
         attempts=np.concatenate([np.empty(0, np.int64), *attempts]),
     )
 
 
-def hidden_points(chunks: Iterable[AttemptColumns]) -> list[AttemptColumns]:
-    """The points that a newer attempt hides, one entry an attempt that has such, oldest first.
-
-    One point a step, sorted by step: the last one that the attempt logged there.
-    """
-    return [
-        AttemptColumns(attempt, hidden) for attempt, _, hidden in _parted(chunks) if len(hidden)
-    ]
-
-
-def _parted(chunks: Iterable[AttemptColumns]) -> list[tuple[int, Columns, Columns]]:
-    """Each attempt with its visible and its hidden points, oldest first."""
+def parted(chunks: Iterable[AttemptColumns]) -> list[AttemptParts]:
+    """The attempts of a series that have points, oldest first; see `visible_points`."""
     by_attempt: dict[int, list[Columns]] = {}
     for chunk in chunks:
         if len(chunk.columns):
             by_attempt.setdefault(chunk.attempt, []).append(chunk.columns)
-    parts: list[tuple[int, Columns, Columns]] = []
+    parts: list[AttemptParts] = []
     cutoff: int | None = None
     for attempt in sorted(by_attempt, reverse=True):
         columns = sorted_unique(Columns.concatenate(by_attempt[attempt]))
         first_step = int(columns.steps[0])
         # Sorted, so that what is hidden is the end of it.
         end = len(columns) if cutoff is None else int(np.searchsorted(columns.steps, cutoff))
-        parts.append((attempt, columns.take(slice(end)), columns.take(slice(end, None))))
+        visible, hidden = columns.take(slice(end)), columns.take(slice(end, None))
+        parts.append(AttemptParts(attempt, visible, hidden))
         cutoff = first_step if cutoff is None else min(cutoff, first_step)
     parts.reverse()
     return parts
@@ -97,7 +99,7 @@ def _parted(chunks: Iterable[AttemptColumns]) -> list[tuple[int, Columns, Column
 
 def sorted_unique(columns: Columns) -> Columns:
     """Sorted by step, one point a step: the last one logged there."""
-    if np.all(columns.steps[1:] > columns.steps[:-1]):
+    if (columns.steps[1:] > columns.steps[:-1]).all():
         return columns
     ordered = columns.take(np.argsort(columns.steps, kind="stable"))
     is_last = np.ones(len(ordered), dtype=np.bool_)

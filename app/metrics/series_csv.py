@@ -9,7 +9,8 @@ import numpy as np
 from app.csv_cells import cell
 from app.db import Database
 from app.metrics.columns import Floats
-from app.metrics.reading import Look, SeriesRun, SeriesView, load_series
+from app.metrics.reading import load_series
+from app.metrics.views import Look, SeriesRun, SeriesView
 
 COLUMNS = ("run", "key", "attempt", "is_hidden", "step", "time", "x", "value")
 _ALL = 2**31

@@ -7,7 +7,7 @@ import orjson
 
 from app.metrics.axes import AxisKind
 from app.metrics.columns import Floats
-from app.metrics.reading import LoadedSeries, SeriesView
+from app.metrics.views import LoadedSeries, SeriesView
 
 _dumps = partial(
     orjson.dumps, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NAIVE_UTC | orjson.OPT_UTC_Z
@@ -22,25 +22,28 @@ def series_json(
 
     `digits`: values rounded to so many significant ones. `has_times` adds the column `time`.
     """
-    series = [
-        _columns(view, digits)
-        | ({"time": _times(view, loaded.look.axis.kind)} if has_times else {})
-        for view in loaded.iter_views(max_points)
-    ]
+    views = list(loaded.iter_views(max_points, has_times=False))
+    values: list[Floats] = [view.columns.values for view in views]
+    if digits is not None:
+        values = _rounded_each(values, digits)
+    kind = loaded.look.axis.kind
+    series = []
+    for view, numbers in zip(views, values, strict=True):
+        columns = _columns(view, numbers, is_exact=digits is None)
+        series.append(columns | {"time": _times(view, kind)} if has_times else columns)
     return _dumps({"series": series, "cursor": loaded.cursor})
 
 
-def _columns(view: SeriesView, digits: int | None) -> dict[str, object]:
+def _columns(view: SeriesView, values: Floats, *, is_exact: bool) -> dict[str, object]:
     columns = view.columns
-    exact = columns.excess is not None and digits is None
-    values = columns.values if digits is None else _rounded(columns.values, digits)
+    has_excess = is_exact and columns.excess is not None
     return {
         "run": view.run,
         "key": view.key,
         "attempt": view.attempt,
         "is_hidden": view.is_hidden,
         "step": _packed(columns.steps),
-        "value": columns.numbers() if exact else _packed(values),
+        "value": columns.numbers() if has_excess else _packed(values),
         "x": None if view.x is None else _packed(view.x),
         "odd": _odd(view),
         "missing": view.missing,
@@ -75,6 +78,14 @@ def _times(view: SeriesView, axis: AxisKind) -> object:
     if axis is AxisKind.RELATIVE:
         return _packed(view.x)
     return (view.x * 1000).round().astype("datetime64[ms]")
+
+
+def _rounded_each(columns: list[Floats], digits: int) -> list[Floats]:
+    """All columns rounded at once: there may be a hundred short ones."""
+    if not columns:
+        return []
+    ends = np.cumsum([column.size for column in columns])[:-1]
+    return np.split(_rounded(np.concatenate(columns), digits), ends)
 
 
 def _rounded(values: Floats, digits: int) -> Floats:

@@ -19,10 +19,11 @@ from app.metrics.columns import Columns
 from app.metrics.cursors import Cursor
 from app.metrics.ingest import MetricPoint, ingest, ingest_columns, ingest_new
 from app.metrics.pruning import prune
-from app.metrics.reading import LoadedSeries, Look, SeriesView, load_series, read_series
+from app.metrics.reading import is_up_to_date, load_series, mark_of_series, read_series
 from app.metrics.repository import EvaluationCount, SolveCount
 from app.metrics.series_csv import csv_of
 from app.metrics.series_json import series_json
+from app.metrics.views import LoadedSeries, Look, SeriesRun, SeriesView
 from app.models import MetricSeries, Run, TrainingEvaluation
 from app.secrets import service as secrets
 
@@ -33,6 +34,7 @@ __all__ = [
     "Look",
     "MetricPoint",
     "PushPlace",
+    "SeriesRun",
     "SeriesView",
     "SolveCount",
     "Window",
@@ -40,8 +42,10 @@ __all__ = [
     "check_key_count",
     "csv_of",
     "ingest",
+    "is_up_to_date",
     "list_series",
     "load_series",
+    "mark_of_series",
     "prune",
     "push",
     "read_series",

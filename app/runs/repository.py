@@ -7,7 +7,19 @@ from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    and_,
+    bindparam,
+    case,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import selectinload
 
@@ -96,6 +108,65 @@ async def list_by_slug(session: AsyncSession, slugs: Sequence[str]) -> Sequence[
     return (await session.scalars(select(Run).where(Run.slug.in_(slugs)))).all()
 
 
+class RunBrief(NamedTuple):
+    """What reading many runs' series wants of each."""
+
+    id: UUID
+    slug: str
+    project_id: UUID
+    metrics_revision: int
+    created_at: datetime
+    started_at: datetime | None
+
+
+class Revisions(NamedTuple):
+    """Some runs of a project: how many there are, and the sum of their metrics' revisions."""
+
+    project_id: UUID
+    runs: int
+    total: int
+
+
+# Made once: asked again every few seconds by each open chart.
+_RUNS = table_of(Run).c
+_IS_ASKED = _RUNS.slug.in_(bindparam("slugs", expanding=True))
+_BRIEFS = select(*(_RUNS[name] for name in RunBrief._fields)).where(_IS_ASKED)
+_REVISIONS = (
+    select(_RUNS.project_id, func.count(), func.sum(_RUNS.metrics_revision))
+    .where(_IS_ASKED)
+    .group_by(_RUNS.project_id)
+)
+
+
+async def list_briefs(session: AsyncSession, slugs: Sequence[str]) -> list[RunBrief]:
+    """The runs of these slugs, in no order."""
+    return [RunBrief(*row) for row in await session.execute(_BRIEFS, {"slugs": slugs})]
+
+
+async def list_revisions(session: AsyncSession, slugs: Sequence[str]) -> list[Revisions]:
+    """Where the metrics of these runs stand, by project."""
+    return [Revisions(*row) for row in await session.execute(_REVISIONS, {"slugs": slugs})]
+
+
+async def lock_by_slug(session: AsyncSession, slugs: Sequence[str]) -> Sequence[Run]:
+    """The same, held until the transaction ends."""
+    query = select(Run).where(Run.slug.in_(slugs)).order_by(Run.id).with_for_update()
+    return (await session.scalars(query.execution_options(populate_existing=True))).all()
+
+
+async def replace_tag(
+    session: AsyncSession, tags: Sequence[str], run_ids: Sequence[UUID], *, is_set: bool
+) -> None:
+    """Gives the runs these tags, or takes them away, as far as filters look at them."""
+    await session.execute(
+        delete(RunTag).where(RunTag.run_id.in_(run_ids), RunTag.tag.in_(tags)),
+        execution_options={"synchronize_session": False},
+    )
+    if is_set:
+        pairs = [{"run_id": run_id, "tag": tag} for run_id in run_ids for tag in tags]
+        await execute_many(session, insert(table_of(RunTag)), pairs)
+
+
 async def list_loaded(session: AsyncSession, run_ids: Sequence[UUID]) -> list[Run]:
     """The runs in the order of their ids, with experiment, config, cluster and attempts."""
     runs = await session.scalars(_loaded(select(Run).where(Run.id.in_(run_ids))))
@@ -110,6 +181,8 @@ def shown(
     sweep: str = "",
     text: str = "",
     statuses: Sequence[RunStatus] = (),
+    is_archived: bool | None = None,
+    is_pinned: bool | None = None,
 ) -> ColumnElement[bool]:
     """Whether a run is in a list: in `projects`, not deleted, and as narrowed.
 
@@ -130,6 +203,9 @@ def shown(
         parts.append(or_(*found, Run.experiment_id.in_(named)))
     if statuses:
         parts.append(Run.status.in_(statuses))
+    for wanted, column in ((is_archived, Run.archived_at), (is_pinned, Run.pinned_at)):
+        if wanted is not None:
+            parts.append(column.is_not(None) if wanted else column.is_(None))
     return and_(*parts)
 
 

@@ -30,6 +30,7 @@ from app.names import checked_name as checked_name
 from app.paging import Page, decode_id_cursor, page_of
 from app.recipes import service as recipes
 from app.runs import launch_checks, path_users, repository, rows
+from app.runs.briefs import in_order
 from app.runs.listing import NEWEST, Wanted, list_places
 from app.runs.repository import Facts
 from app.runs.states import ENDED, created, transition
@@ -127,11 +128,7 @@ async def get_many(session: AsyncSession, slugs: Sequence[str]) -> list[Run]:
 
     Raises `NotFound`, naming the first that is missing.
     """
-    found = {run.slug: run for run in await repository.list_by_slug(session, slugs)}
-    for slug in slugs:
-        if slug not in found:
-            raise NotFound(f"there is no run {slug}")
-    return [found[slug] for slug in slugs]
+    return in_order(await repository.list_by_slug(session, slugs), slugs)
 
 
 async def list_page(

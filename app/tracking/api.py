@@ -19,7 +19,7 @@ from app.access.permissions import Permission
 from app.access.principal import Principal
 from app.api.deps import ApiGuard, Reading, Writing
 from app.clock import utcnow
-from app.db import Database
+from app.db import ReadSession
 from app.errors import Conflict, Forbidden, Invalid, NotFound, NotSignedIn, Problem, SkydeckError
 from app.metrics.columns import Columns
 from app.metrics.push import read_points
@@ -66,10 +66,10 @@ class TrackingRoute(APIRoute):
 class TrackingGuard(ApiGuard):
     """Lets a token of one run in, too: what it may touch is decided by `app.tracking.service`."""
 
-    async def check(self, request: Request, database: Database, principal: Principal) -> None:
+    async def check(self, request: Request, session: ReadSession, principal: Principal) -> None:
         if principal.only_run is None:
             # super() without arguments does not work in a dataclass with slots.
-            await ApiGuard.check(self, request, database, principal)
+            await ApiGuard.check(self, request, session, principal)
 
 
 Reader = Annotated[Principal, Depends(TrackingGuard(Permission.READ))]

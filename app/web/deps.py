@@ -16,7 +16,7 @@ from app.access.principal import Principal
 from app.access.service import Membership, ObjectKind
 from app.clock import utcnow
 from app.db import Database
-from app.errors import Forbidden, NotFound, NotSignedIn
+from app.errors import NotSignedIn
 from app.models import User
 from app.settings import Settings
 from app.users import service as users
@@ -72,11 +72,15 @@ class PageGuard(Guard):
     """A page's guard, for people with a session cookie."""
 
     async def __call__(self, request: Request) -> AsyncIterator[Viewer]:
-        """Raises `NotSignedIn`, which pages answer with the sign-in page, or as `admitted` does."""
+        """Raises `NotSignedIn`, which pages answer with the sign-in page, or as `check` does."""
         viewer = await find_viewer(request)
         if viewer is None:
             raise NotSignedIn("Sign in to see this page.")
-        async with self.admitted(request, database(request), viewer.principal):
+        async with database(request).read() as session:
+            refused = await self.refusal(request, session, viewer.principal)
+        with self.noting(request, viewer.principal):
+            if refused is not None:
+                raise refused
             yield viewer
 
     async def stands(self, request: Request) -> bool:
@@ -87,11 +91,8 @@ class PageGuard(Guard):
         viewer = await _look_up(request)
         if viewer is None:
             return False
-        try:
-            await self.check(request, database(request), viewer.principal)
-        except (Forbidden, NotFound):
-            return False
-        return True
+        async with database(request).read() as session:
+            return await self.refusal(request, session, viewer.principal) is None
 
 
 def device_of(request: Request) -> Device:

@@ -14,6 +14,7 @@ BENCHMARKS = (
     "maze",
     "recipes",
     "logs",
+    "charts",
     "product",
     "episodes",
     "evaluations",

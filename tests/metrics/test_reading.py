@@ -1,10 +1,14 @@
 """Series as charts ask for them: custom axes, windows, hidden attempts, one cursor for all."""
 
 import math
+import random
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+import pytest
+
 from app.db import Database
-from app.metrics import service
+from app.metrics import growth, service
 from app.metrics.service import Axis, LoadedSeries, Look, MetricPoint, SeriesView, Window
 from app.models import Run
 from tests.factories import make_external_run
@@ -181,3 +185,51 @@ async def test_one_cursor_stands_for_all_series(database: Database) -> None:
     views, third = await look([second])
     assert views == []
     assert third not in (None, second)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("look", [Look(), Look(has_hidden=True), Look(window=Window(3.0, 9.0))])
+async def test_who_follows_by_cursor_sees_what_a_plain_model_says(
+    sqlite_database: Database, monkeypatch: pytest.MonkeyPatch, seed: int, look: Look
+) -> None:
+    """Points of three attempts, late, again and back: new ones appended, else replaced."""
+    monkeypatch.setattr(growth, "CHUNK_POINTS", 4)
+    chance = random.Random(seed)
+    run = await a_run(sqlite_database)
+    logged: dict[int, dict[int, float]] = {}
+    seen: dict[tuple[int, bool], dict[int, float]] = {}
+    since: list[str] = []
+    end = 0
+    for _ in range(14):
+        attempt = chance.choice([1, max(logged, default=1), min(3, max(logged, default=1) + 1)])
+        start = chance.choice([end, end, end, chance.randrange(12)])
+        points = [(start + n, chance.random()) for n in range(chance.randrange(1, 7))]
+        end = points[-1][0] + 1
+        await log(sqlite_database, run, {"loss": points}, attempt=attempt)
+        logged.setdefault(attempt, {}).update(points)
+        loaded = await load(sqlite_database, run, look, since=since)
+        for view in loaded.views(1_000):
+            place = (view.attempt, view.is_hidden) if view.is_hidden else (0, False)
+            if not view.is_new:
+                seen = {key: seen[key] for key in seen if view.is_hidden and key != place}
+                seen[place] = {}
+            seen[place].update(rows_of(view))  # type: ignore[arg-type]  # x is the step
+        since = [loaded.cursor] if loaded.cursor else since
+        assert {key: points for key, points in seen.items() if points} == model(logged, look)
+
+
+def model(
+    logged: Mapping[int, Mapping[int, float]], look: Look
+) -> dict[tuple[int, bool], dict[int, float]]:
+    """What is to be seen, by (0, False) for what is shown and (attempt, True) for what is not."""
+    found: dict[tuple[int, bool], dict[int, float]] = {(0, False): {}}
+    for attempt, points in logged.items():
+        cutoff = min((min(logged[newer]) for newer in logged if newer > attempt), default=math.inf)
+        found[0, False] |= {step: value for step, value in points.items() if step < cutoff}
+        if look.has_hidden:
+            found[attempt, True] = {step: v for step, v in points.items() if step >= cutoff}
+    for place, points in found.items():
+        steps = sorted(points)
+        drawn = look.window.indices(np.array(steps, dtype=np.int64)).tolist()
+        found[place] = {steps[index]: points[steps[index]] for index in drawn}
+    return {place: points for place, points in found.items() if points}

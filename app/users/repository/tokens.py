@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import delete, exists, or_, select, update
+from sqlalchemy import bindparam, delete, exists, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.models import ApiToken, Attempt, Project, User
@@ -20,6 +20,24 @@ class TokenEntry:
     project: str | None
 
 
+_attempt = select(Attempt.id).where(
+    Attempt.run_id == ApiToken.run_id, Attempt.number == ApiToken.attempt_number
+)
+_under_way = exists(_attempt.where(Attempt.ended_at.is_(None)).correlate(ApiToken))
+# Made once: each request by a token asks it, and making it takes longer than asking.
+_VALID = (
+    select(ApiToken, User)
+    .outerjoin(User, ApiToken.user_id == User.id)
+    .where(
+        ApiToken.secret_hash == bindparam("secret_hash"),
+        ApiToken.revoked_at.is_(None),
+        or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > bindparam("now")),
+        User.disabled_at.is_(None),
+        or_(ApiToken.run_id.is_(None), _under_way),
+    )
+)
+
+
 async def find_valid_token(
     session: AsyncSession, secret_hash: str, now: datetime
 ) -> tuple[ApiToken, User | None] | None:
@@ -27,23 +45,7 @@ async def find_valid_token(
 
     One of an attempt ends with it.
     """
-    attempt = select(Attempt.id).where(
-        Attempt.run_id == ApiToken.run_id, Attempt.number == ApiToken.attempt_number
-    )
-    under_way = exists(attempt.where(Attempt.ended_at.is_(None)).correlate(ApiToken))
-    row = (
-        await session.execute(
-            select(ApiToken, User)
-            .outerjoin(User, ApiToken.user_id == User.id)
-            .where(
-                ApiToken.secret_hash == secret_hash,
-                ApiToken.revoked_at.is_(None),
-                or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > now),
-                User.disabled_at.is_(None),
-                or_(ApiToken.run_id.is_(None), under_way),
-            )
-        )
-    ).first()
+    row = (await session.execute(_VALID, {"secret_hash": secret_hash, "now": now})).first()
     return None if row is None else (row[0], row[1])
 
 
