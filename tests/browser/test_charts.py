@@ -1,124 +1,37 @@
-"""Boards of charts: shared axis, zoom and crosshair, legend, exports; quick with fifty runs."""
+"""Boards of charts: shared axis, zoom and crosshair, legend, exports."""
 
 import csv
 import html
-import json
 import re
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Locator, Page, expect
+from playwright.async_api import Page, expect
 
-from app.metrics.columns import Columns
-from app.metrics.ingest import ingest_columns
-from app.models import RunStatus
-from app.runs import service as runs
-from tests.browser.conftest import Site, Watch, opened
+from tests.browser.charted import (
+    KEYS,
+    NAMES,
+    STEPS,
+    Charted,
+    address,
+    grow,
+    make_charted,
+    panel,
+)
+from tests.browser.conftest import Site, Watch
 from tests.browser.test_pages import DESK, check
-from tests.factories import make_external_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
-STEPS = 2_000
-KEYS = ("loss", "reward/mean", "policy/kl", "a", "b", "c")
-MANY = 50
-MOST_CPU_MS_SHOWN = 2_000
-MOST_CPU_MS_LIVE = 200
 DRAWN = "element => element.data ? element.data[0].x.length : 0"
-MATH = """async () => {
-  const { nearest, smoothed, spacing, extent } = await import("/static/js/chart_math.js");
-  const step = [...Array(2000).keys()];
-  const y = step.map((at) => Math.sin(at / 200) + ((at * 7919) % 13) / 13);
-  const whole = smoothed({ step, x: step, y }, 0.99, 1);
-  const kept = step.filter((at) => at % 3 === 0 || at < 2);
-  const thin = { step: kept, x: kept, y: kept.map((at) => y[at]) };
-  const thinned = smoothed(thin, 0.99, spacing(thin));
-  const gap = smoothed({ x: [0, 1, 2], y: [1, null, 3] }, 0.5, 1);
-  const columns = [{ x: [1, 2, 3, 4], y: [-1, null, 8, 100] }];
-  return {
-    apart: spacing(thin),
-    differs: Math.max(...kept.map((at, i) => (at < 300 ? 0 : Math.abs(whole[at] - thinned[i])))),
-    gap,
-    nearest: [nearest([], 1), nearest([1, 5], 2.9), nearest([1, 5], 3.1), nearest([1, 5], 99)],
-    whole: extent(columns), part: extent(columns, { from: 2, to: 3 }),
-    log: extent(columns, { isLog: true, to: 1 }),
-  };
-}"""
-ALL_END_AT = """last => [...document.querySelectorAll("[data-drawn]")].every((element) =>
-  !element.data || Math.max(...element.data.flatMap((trace) => trace.x)) === last)"""
-NAMES = ("plain", "<b>bold</b>", "third")
-
-
-@dataclass(frozen=True, slots=True)
-class Charted:
-    """Runs that go on, with long series; some values of `loss` are no numbers."""
-
-    few: tuple[str, ...]
-    many: tuple[str, ...]
-    steps: Iterator[int]
-    """Where the next points begin: tests come in any order, steps do not."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def charted(site: Site) -> AsyncIterator[Charted]:
-    async with opened(site.database_url) as database:
-        slugs = []
-        for number in range(MANY):
-            async with database.write() as session:
-                name = NAMES[number] if number < len(NAMES) else f"seed {number}"
-                run = await make_external_run(session, name=name)
-                run.status = RunStatus.RUNNING
-                await ingest_columns(session, run.id, 1, series(number, 1, STEPS))
-                slugs.append(run.slug)
-        async with database.write() as session:
-            # The third was resumed, and went another way from step 1,500 on.
-            run = await runs.get(session, slugs[2])
-            await ingest_columns(session, run.id, 2, series(7, 1_500, 1_800))
-    yield Charted(tuple(slugs[:3]), tuple(slugs), count(3_000, 100))
-
-
-def series(seed: int, first: int, last: int) -> dict[str, Columns]:
-    random = np.random.default_rng(seed)
-    steps = np.arange(first, last + 1, dtype=np.int64)
-    times = (1_790_000_000.0 + steps * 1.5).astype(np.float64)
-    found = {}
-    for key in KEYS:
-        values = np.cumsum(random.normal(size=steps.size)) * 0.1 + 5
-        found[key] = Columns(steps, values, times)
-    if first == 1:
-        found["loss"].values[500:505] = np.nan
-        found["loss"].values[900] = np.inf
-    found["trainer/epoch"] = Columns(steps, steps / 100, times)
-    return found
-
-
-async def grow(site: Site, charted: Charted, slugs: tuple[str, ...]) -> list[int]:
-    """Five more points of each key, after all that were there; returns their steps."""
-    first = next(charted.steps)
-    async with opened(site.database_url) as database:
-        for number, slug in enumerate(slugs):
-            async with database.write() as session:
-                run = await runs.get(session, slug)
-                attempt = 2 if slug == charted.few[2] else 1
-                points = series(number + 100, first, first + 4)
-                await ingest_columns(session, run.id, attempt, points)
-    return list(range(first, first + 5))
-
-
-def address(slugs: tuple[str, ...], *keys: str, **settings: str) -> str:
-    query = [*(("run", slug) for slug in slugs), *(("key", key) for key in keys)]
-    return "/charts?" + urlencode([*query, *settings.items()])
-
-
-def panel(page: Page, key: str) -> Locator:
-    return page.locator(f"[data-panel][data-key='{key}']")
+async def charted(site: Site) -> Charted:
+    return await make_charted(site)
 
 
 async def show(page: Page, url: str, *keys: str) -> None:
@@ -403,62 +316,3 @@ async def test_charts_are_legible_in_both_themes_and_on_a_phone(
     await show(page, address(charted.many, *KEYS, smooth="0.9"), "reward/mean")
     await page.get_by_title("Table, pictures and CSV of reward/mean").click()
     await check(page, "charts-many")
-
-
-@pytest.mark.parametrize("path", ["/charts", "/compare"])
-async def test_fifty_runs_are_quick_to_show_and_to_update(
-    browser: Browser, watch: Watch, site: Site, charted: Charted, path: str
-) -> None:
-    # So high that several panels of either page are drawn.
-    page = await watch.page(viewport=DESK | {"height": 2_400})
-    async with traced(browser, page) as shown:
-        await page.goto(address(charted.many, *KEYS).replace("/charts", path))
-        await panel(page, "loss").scroll_into_view_if_needed()
-        await expect(panel(page, "loss")).to_have_attribute("data-drawn", "")
-    drawn = page.locator("[data-panel][data-drawn]")
-    await expect(drawn.nth(2)).to_be_attached()
-    async with traced(browser, page) as live:
-        steps = await grow(site, charted, charted.many)
-        await page.wait_for_function(ALL_END_AT, arg=steps[-1], timeout=60_000)
-    assert sum(shown) < MOST_CPU_MS_SHOWN
-    assert max(live) < MOST_CPU_MS_LIVE
-
-
-@asynccontextmanager
-async def traced(browser: Browser, page: Page) -> AsyncIterator[list[float]]:
-    """Gives, at its end, the CPU milliseconds of each task of the page's main thread.
-
-    CPU time, since a machine with other work makes any task last.
-    """
-    tasks: list[float] = []
-    await browser.start_tracing(page=page, categories=["toplevel"])
-    try:
-        yield tasks
-    finally:
-        events = json.loads(await browser.stop_tracing())["traceEvents"]
-    threads = {
-        (event["pid"], event["tid"])
-        for event in events
-        if event["name"] == "thread_name" and event["args"].get("name") == "CrRendererMain"
-    }
-    tasks += [
-        event.get("tdur", 0) / 1000
-        for event in events
-        if event["name"].endswith("RunTask") and (event["pid"], event["tid"]) in threads
-    ]
-    assert len(tasks) > 10
-
-
-async def test_a_thinned_line_is_smoothed_as_the_whole_one_is(
-    watch: Watch, charted: Charted
-) -> None:
-    page = await watch.page()
-    await page.goto(address(charted.few[:1], "a"))
-    found = await page.evaluate(MATH)
-    assert found["apart"] == 1
-    assert found["differs"] < 0.05
-    first, missing, last = found["gap"]
-    assert (first, missing) == (1, None)
-    assert 1 < last < 3
-    assert found["nearest"] == [-1, 0, 1, 1]
-    assert (found["whole"], found["part"], found["log"]) == ([-1, 100], [8, 8], None)
