@@ -3,13 +3,14 @@
 from alembic import context
 
 from app.models import Base
-from app.models.base import UtcDateTime
+from app.models.base import CompactUuid, UtcDateTime
 
 
 def render(kind: str, item: object, _context: object) -> str | bool:
     """Migrations must not import the models: they describe the tables of their own day."""
-    is_time = kind == "type" and isinstance(item, UtcDateTime)
-    return "sa.DateTime(timezone=True)" if is_time else False
+    if kind == "type" and isinstance(item, UtcDateTime):
+        return "sa.DateTime(timezone=True)"
+    return "sa.Uuid()" if kind == "type" and isinstance(item, CompactUuid) else False
 
 
 connection = context.config.attributes["connection"]

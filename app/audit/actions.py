@@ -7,6 +7,7 @@ class Action(StrEnum):
     RUN_CREATE = "run.create"
     RUN_STOP = "run.stop"
     RUN_RESUME = "run.resume"
+    RUN_CHANGE = "run.change"
     RUN_DELETE = "run.delete"
     RUN_RESTORE = "run.restore"
     RUN_PUSH = "run.push"

@@ -10,7 +10,7 @@ from typing import Any
 
 from app.compare.differences import NOT_SET, comparable, words_of
 
-_LOG_SPAN = 100.0
+_LOG_DECADES = 2
 _TICKS = 4
 _FEW = 6
 # Pixels: a picture fills the page's width as far as its axes stay near enough to be followed.
@@ -92,7 +92,7 @@ def number_axis(
     """
     known = [number for number in numbers if number is not None]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
-    is_log = log and low > 0 and high / low >= _LOG_SPAN
+    is_log = log and low > 0 and math.log10(high) - math.log10(low) >= _LOG_DECADES
     different = sorted(set(known))
     if few and len(different) <= _FEW:
         # Of a grid: the values themselves.
@@ -104,7 +104,8 @@ def number_axis(
         if low == high:
             return 0.5
         if is_log:
-            return math.log(number / low) / math.log(high / low)
+            span = math.log(high) - math.log(low)
+            return (math.log(number) - math.log(low)) / span
         # Halves: the difference of two large numbers may be none that a float can hold.
         return (number / 2 - low / 2) / (high / 2 - low / 2)
 
@@ -210,7 +211,8 @@ def _even_ticks(low: float, high: float) -> list[float]:
 
 
 def _log_ticks(low: float, high: float) -> list[float]:
-    inner = [
-        10.0**power for power in range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
-    ]
+    """Powers of ten between the ends, and the ends."""
+    first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
+    step = max(1, round((last - first) / _TICKS))
+    inner = [10.0**power for power in range(first, last + 1, step)]
     return [low, *(each for each in inner if low * 1.5 < each < high / 1.5), high]

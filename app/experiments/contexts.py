@@ -84,6 +84,7 @@ class ExperimentPage:
     groups: list[GroupRow] = field(default_factory=list)
     asked: Asked = field(default_factory=Asked)
     problem: str = ""
+    can_select: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.models.base import Base, IdMixin, LeaseMixin, text_enum
@@ -61,7 +61,8 @@ class Run(IdMixin, LeaseMixin, Base):
     The web writes `desired_status`; the worker writes `status` and progress. `conditions` are
     `{kind, since, message}` rows said beside the status (`unreachable`, `stalled`, …).
     `metrics_revision` counts the appends to its series: while it stands, no chart has changed.
-    `sweep_number` is its place in the sweep that made it, from 1.
+    `sweep_number` is its place in the sweep that made it, from 1. The table of runs leaves archived
+    ones out, unless it is asked for them.
     """
 
     __tablename__ = "run"
@@ -74,6 +75,12 @@ class Run(IdMixin, LeaseMixin, Base):
         Index("ix_run_started_at", "started_at"),
         Index("ix_run_ended_at", "ended_at"),
         Index("ix_run_status", "status"),
+        Index(
+            "ix_run_pinned_at",
+            "pinned_at",
+            sqlite_where=text("pinned_at IS NOT NULL"),
+            postgresql_where=text("pinned_at IS NOT NULL"),
+        ),
     )
 
     slug: Mapped[str] = mapped_column(String(32), unique=True)
@@ -95,6 +102,8 @@ class Run(IdMixin, LeaseMixin, Base):
     started_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
     deleted_at: Mapped[datetime | None]
+    pinned_at: Mapped[datetime | None]
+    archived_at: Mapped[datetime | None]
     phase: Mapped[str | None] = mapped_column(String(100))
     step: Mapped[int | None] = mapped_column(BigInteger)
     total_steps: Mapped[int | None] = mapped_column(BigInteger)

@@ -83,6 +83,34 @@ class ColumnPicker:
     back_url: str
 
 
+@dataclass(frozen=True, slots=True)
+class ChosenRun:
+    """A run that was chosen. `why_not`: it stays as it is, for this reason."""
+
+    slug: str
+    name: str
+    status: str
+    why_not: str
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedPage:
+    """What is about to happen to chosen runs, and to which of them."""
+
+    title: str
+    verb: str
+    consequence: str
+    is_danger: bool
+    fitting: list[ChosenRun]
+    others: list[ChosenRun]
+    asks_tag: bool
+    tag: str
+    known_tags: list[str]
+    problem: str
+    action_url: str
+    back_url: str
+
+
 class TableQuery(Protocol):
     """What the address of the table asks for; see `app/runs/table_views.py`."""
 
@@ -132,6 +160,8 @@ class RunsPage:
     asked: TableQuery
     problem: str
     """What is wrong with what was asked; the table is empty then."""
+    can_select: bool
+    """Whether the reader may do something to chosen runs."""
     chips: list[StatusChip]
     without_sweep_url: str
     views: list[ViewLink]

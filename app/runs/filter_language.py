@@ -33,6 +33,7 @@ class Kind(StrEnum):
     TAG = "tag"
     METRIC = "metric"
     CONFIG = "config"
+    FLAG = "flag"
 
 
 FIELDS = {
@@ -46,6 +47,8 @@ FIELDS = {
     "sweep": Kind.TEXT,
     "status": Kind.STATUS,
     "tag": Kind.TAG,
+    "pinned": Kind.FLAG,
+    "archived": Kind.FLAG,
     "step": Kind.NUMBER,
     "created_at": Kind.TIME,
     "started_at": Kind.TIME,
@@ -57,6 +60,7 @@ _OPERATORS = {
     Kind.TEXT: ("=", "!=", "~", "!~"),
     Kind.STATUS: ("=", "!="),
     Kind.TAG: ("=", "!="),
+    Kind.FLAG: ("=", "!="),
     Kind.NUMBER: _COMPARISONS,
     Kind.TIME: _COMPARISONS,
     Kind.METRIC: _COMPARISONS,
@@ -179,6 +183,11 @@ def conditions_of(node: Node | None) -> Iterator[Condition]:
             yield from conditions_of(part)
 
 
+def fields_in(text: str) -> frozenset[str]:
+    """The names of the columns that a filter looks at. Raises `Invalid` as `parse` does."""
+    return frozenset(each.field.name for each in conditions_of(parse(text)))
+
+
 def quoted(text: str) -> str:
     """Text as the language writes it."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
@@ -252,6 +261,8 @@ def _fitting(field: Field, value: Value, place: int) -> Value:
     if field.kind in (Kind.TEXT, Kind.TAG, Kind.STATUS, Kind.TIME) and not isinstance(value, str):
         example = {Kind.TIME: '"2026-11-29" or "-7d"'}.get(field.kind, 'text, such as "lora"')
         raise _wrong(place, f"{field.name} wants {example}")
+    if field.kind is Kind.FLAG and not isinstance(value, bool):
+        raise _wrong(place, f"{field.name} is true or false")
     if isinstance(value, str) and "\0" in value:
         raise _wrong(place, "no text holds a zero byte")
     return value

@@ -52,6 +52,7 @@ _OTHERS: dict[str, tuple[Any, Any, Any]] = {
     "recipe": (Config.recipe, Config.id, Run.config_id),
     "sweep": (Sweep.slug, Sweep.id, Run.sweep_id),
 }
+_FLAGS = {"pinned": Run.pinned_at, "archived": Run.archived_at}
 _AGO = re.compile(r"-(\d{1,6}(?:\.\d{1,3})?)([smhdw])")
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _SPREAD = (Kind.METRIC, Kind.CONFIG, Kind.TAG)
@@ -132,6 +133,10 @@ def _condition(condition: Condition, keys: Keys, now: datetime) -> ColumnElement
         return _of_others(condition, keys)
     if field.kind is Kind.STATUS:
         return _compare(Run.status, condition, [_status(v, condition) for v in condition.values])
+    if field.kind is Kind.FLAG:
+        is_set = (condition.operator == "!=") != (True in condition.values)
+        column = _FLAGS[field.name]
+        return column.is_not(None) if is_set else column.is_(None)
     if field.kind is Kind.TIME:
         times = [_time(str(value), condition, now) for value in condition.values]
         return _compare(getattr(Run, field.name), condition, times)

@@ -26,7 +26,7 @@ T = TypeVar("T")
 class Wanted:
     """Which runs, in which order. `projects` None: of all. `sweep` is a sweep's slug.
 
-    `filter` is of the filter language.
+    `filter` is of the filter language. `is_archived` and `is_pinned` None: either.
     """
 
     projects: frozenset[UUID] | None
@@ -36,6 +36,8 @@ class Wanted:
     sweep: str = ""
     text: str = ""
     statuses: Sequence[RunStatus] = ()
+    is_archived: bool | None = None
+    is_pinned: bool | None = None
 
 
 async def list_places(
@@ -91,6 +93,8 @@ async def _condition(
         sweep=wanted.sweep,
         text=wanted.text.strip(),
         statuses=wanted.statuses,
+        is_archived=wanted.is_archived,
+        is_pinned=wanted.is_pinned,
     )
     return narrowed & await filter_sql.where(session, node, keys, now=utcnow())
 

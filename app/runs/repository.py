@@ -13,6 +13,7 @@ from sqlalchemy import (
     and_,
     bindparam,
     case,
+    delete,
     func,
     insert,
     or_,
@@ -147,6 +148,25 @@ async def list_revisions(session: AsyncSession, slugs: Sequence[str]) -> list[Re
     return [Revisions(*row) for row in await session.execute(_REVISIONS, {"slugs": slugs})]
 
 
+async def lock_by_slug(session: AsyncSession, slugs: Sequence[str]) -> Sequence[Run]:
+    """The same, held until the transaction ends."""
+    query = select(Run).where(Run.slug.in_(slugs)).order_by(Run.id).with_for_update()
+    return (await session.scalars(query.execution_options(populate_existing=True))).all()
+
+
+async def replace_tag(
+    session: AsyncSession, tags: Sequence[str], run_ids: Sequence[UUID], *, is_set: bool
+) -> None:
+    """Gives the runs these tags, or takes them away, as far as filters look at them."""
+    await session.execute(
+        delete(RunTag).where(RunTag.run_id.in_(run_ids), RunTag.tag.in_(tags)),
+        execution_options={"synchronize_session": False},
+    )
+    if is_set:
+        pairs = [{"run_id": run_id, "tag": tag} for run_id in run_ids for tag in tags]
+        await execute_many(session, insert(table_of(RunTag)), pairs)
+
+
 async def list_loaded(session: AsyncSession, run_ids: Sequence[UUID]) -> list[Run]:
     """The runs in the order of their ids, with experiment, config, cluster and attempts."""
     runs = await session.scalars(_loaded(select(Run).where(Run.id.in_(run_ids))))
@@ -161,6 +181,8 @@ def shown(
     sweep: str = "",
     text: str = "",
     statuses: Sequence[RunStatus] = (),
+    is_archived: bool | None = None,
+    is_pinned: bool | None = None,
 ) -> ColumnElement[bool]:
     """Whether a run is in a list: in `projects`, not deleted, and as narrowed.
 
@@ -181,6 +203,9 @@ def shown(
         parts.append(or_(*found, Run.experiment_id.in_(named)))
     if statuses:
         parts.append(Run.status.in_(statuses))
+    for wanted, column in ((is_archived, Run.archived_at), (is_pinned, Run.pinned_at)):
+        if wanted is not None:
+            parts.append(column.is_not(None) if wanted else column.is_(None))
     return and_(*parts)
 
 

@@ -20,6 +20,17 @@ from app.recipes import service as recipes
 from app.runs.repository import Facts, add_facts
 
 EXTERNAL_RECIPE = "external"
+_COMPARED = (
+    "name",
+    "tags",
+    "config_id",
+    "cluster_id",
+    "status",
+    "desired_status",
+    "deleted_at",
+    "pinned_at",
+    "archived_at",
+)
 
 
 def new_run(
@@ -114,5 +125,4 @@ def record(
 
 def fields(run: Run) -> dict[str, Any]:
     """What the audit log compares. The config is frozen: its id stands for it."""
-    names = ("name", "tags", "config_id", "cluster_id", "status", "desired_status", "deleted_at")
-    return {name: getattr(run, name) for name in names}
+    return {name: getattr(run, name) for name in _COMPARED}

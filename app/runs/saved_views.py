@@ -14,7 +14,7 @@ from app.names import checked_name
 
 MAX_VIEWS = 50
 _MAX_QUERY = 8_000
-_KEPT = ("project", "q", "status", "filter", "sort", "column", "group")
+_KEPT = ("project", "q", "status", "sweep", "filter", "sort", "column", "group")
 
 
 async def list_of(session: AsyncSession, user: User) -> Sequence[SavedView]:
@@ -51,6 +51,12 @@ async def delete(session: AsyncSession, user: User, slug: str) -> None:
     if view is None:
         raise NotFound(f"there is no view {slug}")
     await session.delete(view)
+
+
+def url_of(query: str) -> str:
+    """The table that a query string asks for."""
+    kept = _kept(query)
+    return f"/runs?{kept}" if kept else "/runs"
 
 
 def _kept(query: str) -> str:

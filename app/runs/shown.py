@@ -65,6 +65,7 @@ class ShownRun:
     ended_at: datetime | None
     step: int | None
     total_steps: int | None
+    pinned_at: datetime | None
     experiment: ShownExperiment
     cluster: ShownCluster | None
     pushed_step: int | None
@@ -88,6 +89,7 @@ _OF_RUN: Sequence[Any] = (
     Run.ended_at,
     Run.step,
     Run.total_steps,
+    Run.pinned_at,
 )
 _COLUMNS: Sequence[Any] = (*_OF_RUN, Experiment.name, Cluster.name, Cluster.status)
 
@@ -114,12 +116,9 @@ def _read(dialect: Dialect, row: tuple[Any, ...]) -> ShownRun:
     *stored, pushed_step = row
     decoded = [each(value) for each, value in zip(_decoders(dialect), stored, strict=True)]
     *of_run, experiment, cluster, status = decoded
-    return ShownRun(
-        *of_run,
-        ShownExperiment(experiment),
-        None if cluster is None else ShownCluster(cluster, status),
-        pushed_step,
-    )
+    place = None if cluster is None else ShownCluster(cluster, status)
+    values = [*of_run, ShownExperiment(experiment), place, pushed_step]
+    return ShownRun(*values)
 
 
 @lru_cache(maxsize=8)

@@ -7,6 +7,7 @@ from uuid import UUID
 from fastapi import Depends, Form, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
+from app.access.permissions import Permission
 from app.api.compress import compressed
 from app.db import ReadSession
 from app.errors import Invalid
@@ -16,12 +17,13 @@ from app.projects import service as projects
 from app.routing import Router
 from app.runs import queue, saved_views, table, table_views
 from app.runs.contexts import ColumnPicker, RunsPage
+from app.runs.filter_language import fields_in
 from app.runs.listing import Wanted
 from app.runs.loading import embedded_line
 from app.runs.queue import ClusterLoad
 from app.runs.shown import ShownRun
 from app.runs.table_csv import csv_of
-from app.runs.table_views import STATUSES, Asked
+from app.runs.table_views import ARCHIVED, PINNED, STATUSES, Asked
 from app.web.cluster_line import load_of
 from app.web.deps import Reader, SignedIn, Store, Viewer
 from app.web.flash import flash
@@ -104,6 +106,7 @@ async def list_runs(
         chips=table_views.chips(wishes),
         without_sweep_url=table_views.without_sweep(wishes),
         views=[table_views.view_link(view, wishes) for view in views],
+        can_select=viewer.may(Permission.WRITE),
         live_url=str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""),
         picker_url=wishes.url("/runs/columns"),
         csv_url=wishes.url("/runs.csv"),
@@ -162,8 +165,7 @@ async def save_view(
     """Keeps the table as it is under a name of one's own; the same name is set anew."""
     async with store.write() as session:
         view = await saved_views.save(session, viewer.user, name, query)
-    url = "/runs" + (f"?{view.query}" if view.query else "")
-    return flash(RedirectResponse(url, 303), "view-saved")
+    return flash(RedirectResponse(saved_views.url_of(view.query), 303), "view-saved")
 
 
 @router.post("/runs/views/{view_id}/delete")
@@ -181,6 +183,8 @@ def _wanted(wishes: Asked, allowed: frozenset[UUID] | None) -> Wanted:
         sweep=wishes.sweep,
         text=wishes.words,
         statuses=STATUSES.get(wishes.status, ()),
+        is_archived=None if "archived" in fields_in(wishes.filter) else wishes.status == ARCHIVED,
+        is_pinned=True if wishes.status == PINNED else None,
     )
 
 

@@ -20,6 +20,8 @@ from app.runs.sorting import Sort
 from app.runs.states import ENDED
 from app.runs.table import GROUPS, Aggregate, Cell, Group, Names
 
+PINNED = "pinned"
+ARCHIVED = "archived"
 _ACTIVE = "active"
 _CHIPS = (
     ("All", "", ()),
@@ -27,6 +29,8 @@ _CHIPS = (
     ("Succeeded", "succeeded", (RunStatus.SUCCEEDED,)),
     ("Failed", "failed", (RunStatus.FAILED, RunStatus.LOST)),
     ("Stopped", "stopped", (RunStatus.STOPPED,)),
+    ("Pinned", PINNED, ()),
+    ("Archived", ARCHIVED, ()),
 )
 STATUSES = {value: statuses for _, value, statuses in _CHIPS}
 _SORTED = {
@@ -122,7 +126,7 @@ def columns_of(asked: Asked, columns: Sequence[Sort]) -> list[ColumnHead]:
 def groups_of(asked: Asked, groups: Sequence[Group], columns: Sequence[Sort]) -> list[GroupRow]:
     return [
         GroupRow(
-            value=words(group.value) or "none",
+            value=_group_words(asked, group.value),
             count=group.count,
             url=_narrowed(asked, group),
             cells=[_aggregate(each) for each in group.aggregates[: len(columns)]],
@@ -216,6 +220,12 @@ def _narrowed(asked: Asked, group: Group) -> str:
         return ""
     filters = [f"({asked.filter})"] if asked.filter else []
     return replace(asked, filter=" and ".join([*filters, f"{field} = {value}"]), group="").url()
+
+
+def _group_words(asked: Asked, value: Cell) -> str:
+    """Numbers of configs come as text, with a point."""
+    is_number = asked.group.startswith("config:") and isinstance(value, str) and _is_number(value)
+    return words(float(value) if is_number and value is not None else value) or "none"
 
 
 def _is_number(text: str) -> bool:

@@ -45,6 +45,14 @@ async def list_open(session: AsyncSession, shown: Shareable, now: datetime) -> S
     return (await session.scalars(query)).all()
 
 
+async def list_open_of_runs(
+    session: AsyncSession, run_ids: Sequence[UUID], now: datetime
+) -> Sequence[ShareLink]:
+    """The links of some runs that have not ended."""
+    query = select(ShareLink).where(ShareLink.run_id.in_(run_ids), *_is_open(now))
+    return (await session.scalars(query)).all()
+
+
 async def find_named(session: AsyncSession, shown: Shareable, slug: str) -> ShareLink | None:
     """A link of this run or episode, whether it has ended or not."""
     query = select(ShareLink).where(_is_of(shown), ShareLink.slug == slug)

@@ -80,6 +80,7 @@ class RunRow:
     cluster_name: str
     owner: str
     tags: tuple[str, ...]
+    is_pinned: bool
     started_at: datetime | None
     ended_at: datetime | None
     """From these two comes the duration, when it is rendered: nothing here grows with the time."""
@@ -132,6 +133,7 @@ def run_row(
         cluster_name=run.cluster.name if run.cluster else "",
         owner=run.owner,
         tags=tuple(run.tags),
+        is_pinned=run.pinned_at is not None,
         started_at=run.started_at,
         ended_at=run.ended_at,
         is_live=run.status not in ENDED,

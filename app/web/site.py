@@ -24,7 +24,14 @@ from app.playground import rollout_routes
 from app.playground import routes as playground
 from app.playground import stream_routes as playground_streams
 from app.projects import routes as projects
-from app.runs import action_routes, routes, stream_routes, tab_routes, table_routes
+from app.runs import (
+    action_routes,
+    routes,
+    selection_routes,
+    stream_routes,
+    tab_routes,
+    table_routes,
+)
 from app.secrets import routes as secrets
 from app.sharing import routes as sharing
 from app.sweeps import routes as sweeps
@@ -50,6 +57,7 @@ ROUTERS = (
     import_routes.router,
     # So is none of its parts.
     table_routes.router,
+    selection_routes.router,
     routes.router,
     action_routes.router,
     tab_routes.router,

@@ -41,6 +41,8 @@ _KEYS = (
     (("n",), "New run"),
     (("f",), "Follow the log"),
     (("j", "k"), "Next and previous row"),
+    (("x",), "Select a run"),
+    (("c",), "Compare the selected runs"),
     (("space",), "Play and pause an episode"),
     (("[", "]"), "Previous and next turn"),
     (("←", "↑", "↓", "→"), "Move in the maze"),
@@ -183,9 +185,10 @@ def _status_mark(name: str) -> Markup:
     return Markup(module.status(name))  # noqa: S704
 
 
-def _row_before(run: RunRow) -> Markup:
+def _row_before(run: RunRow, *, can_select: bool = False) -> Markup:
     """The same whenever it is rendered, but for conditions, which say how long they last."""
-    return _run_cells("before", run) if run.conditions else _kept_cells("before", run)
+    part = "selectable" if can_select else "before"
+    return _run_cells(part, run) if run.conditions else _kept_cells(part, run)
 
 
 def _row_after(run: RunRow) -> Markup:

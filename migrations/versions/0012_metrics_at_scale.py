@@ -4,6 +4,8 @@ Revision: 0012
 Follows: 0011
 """
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -25,6 +27,8 @@ _KEPT = (
     "non_finite",
     "newest_attempt",
 )
+# How SQLite says the type of ids; tables have no other columns of that type.
+_AN_ID = "CHAR(32)"
 _NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
@@ -43,6 +47,8 @@ def upgrade() -> None:
     _index_series()
     _create_table_of_runs()
     _create_tracking()
+    if _is_sqlite():
+        _shorten_ids()
 
 
 def _create_keys(table: str, length: int) -> None:
@@ -178,6 +184,16 @@ def _create_table_of_runs() -> None:
     )
     op.create_index(op.f("ix_run_tag_run_id"), "run_tag", ["run_id"])
     _move_tags()
+    for column in ("pinned_at", "archived_at"):
+        _add("run", sa.Column(column, sa.DateTime(timezone=True), nullable=True))
+    is_pinned = sa.text("pinned_at IS NOT NULL")
+    op.create_index(
+        "ix_run_pinned_at",
+        "run",
+        ["pinned_at"],
+        sqlite_where=is_pinned,
+        postgresql_where=is_pinned,
+    )
     for column in ("name", "started_at", "ended_at", "status"):
         op.create_index(op.f(f"ix_run_{column}"), "run", [column])
     op.create_table(
@@ -223,6 +239,27 @@ def _create_tracking() -> None:
     _add("api_token", sa.Column("run_id", sa.Uuid(), key, nullable=True))
     _add("api_token", sa.Column("attempt_number", sa.Integer(), nullable=True))
     op.create_index(op.f("ix_api_token_run_id"), "api_token", ["run_id"])
+
+
+def _shorten_ids() -> None:
+    """Ids of 32 letters become 16 bytes, in all tables, keys and references alike."""
+    bind = op.get_bind()
+    driver: Any = bind.connection.dbapi_connection
+    driver.create_function("short_id", 1, _short_id, deterministic=True)
+    for table in sa.inspect(bind).get_table_names():
+        columns = bind.exec_driver_sql(f'PRAGMA table_info("{table}")').all()
+        names = [row[1] for row in columns if row[2] == _AN_ID]
+        if names:
+            values = ", ".join(f'"{name}" = short_id("{name}")' for name in names)
+            op.execute(f'UPDATE "{table}" SET {values}')  # noqa: S608
+
+
+def _short_id(value: str | None) -> str | bytes | None:
+    """What is no id stays, and is found where references are checked."""
+    try:
+        return None if value is None else bytes.fromhex(value)
+    except ValueError:
+        return value
 
 
 def _add(table: str, column: sa.Column[object]) -> None:

@@ -1,9 +1,7 @@
 // Draws the charts that a run's page and a shared run's page have in common: the solve rate with its
 // interval, and one line of one run. The server sends columns; traces are built here.
 
-import { baseLayout, colour, CONFIG as COMMON, FRAME, loadPlotly, onTheme } from "./plotly.js";
-
-export { loadPlotly, onTheme };
+import { baseLayout, colour, CONFIG as COMMON, FRAME } from "./plotly.js";
 
 const CONFIG = { ...COMMON, doubleClick: "reset" };
 /** A chart of this height has room for the title of its axis. */

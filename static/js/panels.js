@@ -48,7 +48,7 @@ export class Board {
     const legend = this.root.querySelector("[data-legend]");
     if (legend) this.legend = new Legend(legend, { runs: this.runs, settings: this.settings, changed: () => this.changed() });
     this.root.addEventListener("click", (event) => this.#onClick(event));
-    for (const kind of ["pointerdown", "focusin"]) this.root.addEventListener(kind, (event) => this.#relink(event.target.closest("a[data-with-settings]")));
+    for (const kind of ["pointerdown", "focusin"]) this.root.addEventListener(kind, (event) => this.#relink(event.target.closest("a[data-with-settings], a[data-csv]")));
     this.#paintRuns();
     this.root.dataset.ready = "";
     try {
@@ -298,10 +298,10 @@ export class Board {
   }
 
   #onClick(event) {
+    event.target.closest(".panel-menu .menu a, .panel-menu .menu button")?.closest("details").removeAttribute("open");
     const action = event.target.closest("[data-picture], [data-table]");
     if (!action) return;
     const panel = this.panels.get(action.closest("[data-panel-card]").querySelector("[data-panel]"));
-    action.closest("details[data-menu]")?.removeAttribute("open");
     if (!panel?.figure) return;
     if (action.dataset.picture) {
       savePicture(this.plotly, panel, action.dataset.picture).catch((error) => this.#say(panel, `The picture was not made: ${error.message}`));
@@ -314,17 +314,22 @@ export class Board {
 
   // What else on the page stands for a run has its colour, too.
   #paintRuns() {
-    for (const run of this.runs) {
-      for (const mark of document.querySelectorAll(`[data-run-colour="${CSS.escape(run.id)}"]`)) {
-        mark.classList.forEach((name) => { if (/^c\d$/.test(name)) mark.classList.remove(name); });
-        mark.classList.add(`c${hueOf(run, this.settings)}`);
-      }
+    const hues = new Map(this.runs.map((run) => [run.id, hueOf(run, this.settings)]));
+    for (const mark of document.querySelectorAll("[data-run-colour]")) {
+      const hue = hues.get(mark.dataset.runColour);
+      if (hue === undefined) continue;
+      mark.classList.remove(...[...mark.classList].filter((name) => /^c\d$/.test(name)));
+      mark.classList.add(`c${hue}`);
     }
   }
 
   // Only where somebody is about to follow it: a run may have thousands of panels.
   #relink(link) {
-    if (link) link.href = addressWith(this.settings, link.href);
+    if (!link) return;
+    const { axis, hasOlder } = this.settings;
+    // The file has every point, so no window, and is neither smoothed nor scaled.
+    const settings = "csv" in link.dataset ? { ...readSettings(""), axis, hasOlder } : this.settings;
+    link.href = addressWith(settings, link.href);
   }
 
   #alert(words) {

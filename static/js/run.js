@@ -1,9 +1,10 @@
 // A run's pages: its charts fed by the run's stream, the solve rate drawn, the log followed.
 
-import { drawHero, loadPlotly, onTheme, updateHero } from "./charts.js";
+import { drawHero, updateHero } from "./charts.js";
 import { listen } from "./live.js";
 import { followLog } from "./log.js";
 import { Board } from "./panels.js";
+import { loadPlotly, onTheme } from "./plotly.js";
 
 const root = document.querySelector("[data-board]");
 const head = document.getElementById("run-head");

@@ -1,7 +1,8 @@
 // The page of a shared run: charts drawn when scrolled to. While the run goes on, the page is asked
 // for again now and then, and what changed is put in place. It calls its own address only.
 
-import { drawHero, drawLine, loadPlotly, onTheme, updateHero } from "./charts.js";
+import { drawHero, drawLine, updateHero } from "./charts.js";
+import { loadPlotly, onTheme } from "./plotly.js";
 
 const AT_ONCE = 6;
 const LOOK_MS = 15000;

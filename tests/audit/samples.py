@@ -19,7 +19,7 @@ class Sample:
     """`prepare` makes what the request needs; its names fill the address and texts of the body.
 
     `wrong` is a body that is refused where anybody may ask: the row is then of `action`, too.
-    `is_signed_in`: whether the administrator asks, or somebody unknown.
+    `is_signed_in`: whether the administrator asks, or somebody unknown. `query` follows the path.
     """
 
     action: Action
@@ -27,6 +27,7 @@ class Sample:
     body: Mapping[str, Any] = field(default_factory=dict)
     wrong: Mapping[str, Any] | None = None
     is_signed_in: bool = True
+    query: str = ""
 
 
 _CLUSTER_FORM = {
@@ -159,6 +160,9 @@ SAMPLES: dict[str, Sample] = {
     "POST /runs/{slug}/stop": Sample(Action.RUN_STOP, prepare.queued),
     "POST /api/v1/runs/{run_id}/resume": Sample(Action.RUN_RESUME, prepare.stopped),
     "POST /runs/{slug}/resume": Sample(Action.RUN_RESUME, prepare.stopped),
+    "POST /runs/selected": Sample(
+        Action.RUN_CHANGE, prepare.stopped, {"tag": "kept"}, query="?action=tag&run={slug}"
+    ),
     "POST /api/v1/runs/{run_id}/delete": Sample(Action.RUN_DELETE, prepare.stopped),
     "POST /runs/{slug}/delete": Sample(Action.RUN_DELETE, prepare.stopped),
     "POST /api/v1/runs/{run_id}/restore": Sample(Action.RUN_RESTORE, prepare.deleted),

@@ -123,7 +123,8 @@ def secrets_in(world: World, body: Mapping[str, Any], answer: httpx.Response) ->
 
 
 def address(route: str, names: Names) -> str:
-    return route.partition(" ")[2].replace(":path}", "}").format(**names)
+    path = route.partition(" ")[2].replace(":path}", "}")
+    return (path + SAMPLES[route].query).format(**names)
 
 
 def filled(body: Mapping[str, Any], names: Names) -> dict[str, Any]:

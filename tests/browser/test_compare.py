@@ -66,10 +66,18 @@ async def test_an_axis_is_narrowed_by_mouse_and_taken_back(watch: Watch, address
 
 async def test_statistics_come_later_and_mazes_are_named(watch: Watch, address: str) -> None:
     page = await watch.page(viewport={"width": 1440, "height": 1200})
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
     await page.goto(address)
-
-    await expect(page.get_by_role("heading", name="Returns")).to_be_visible()
     await expect(page.locator("[data-panel] .main-svg").first).to_be_visible()
+    # They take the library that computes them: not before somebody looks.
+    assert not [url for url in asked if "/compare/statistics" in url]
+
+    await page.locator("#statistics").scroll_into_view_if_needed()
+    await expect(page.get_by_role("heading", name="Returns")).to_be_visible()
+    await page.keyboard.press("Home")
+    await page.locator("#statistics").scroll_into_view_if_needed()
+    assert len([url for url in asked if "/compare/statistics" in url]) == 1
     row = page.locator(".matrix tbody svg").first
     await row.hover(position={"x": 2, "y": 4})
     await expect(page.locator("[data-maze-words]")).to_have_text("Maze 0: solved by 4 of 4.")

@@ -43,6 +43,8 @@ PAGES = {
     "timeline": "/runs/{running}/timeline",
     "stop": "/runs/{running}/stop",
     "delete": "/runs/{failed}/delete",
+    "selected": "/runs/selected?action=delete&run={running}&run={failed}",
+    "selected-tag": "/runs/selected?action=tag&run={failed}",
     "share": "/runs/{running}/share",
     "compare": "/compare?run={running}&run={succeeded}&run={failed}",
     "compare-runs": "/compare/runs?run={running}",

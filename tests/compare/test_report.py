@@ -4,6 +4,8 @@ import base64
 import hashlib
 import json
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 from typing import Any
 
@@ -120,3 +122,13 @@ def test_its_figures_hold_the_numbers(page: str) -> None:
 def test_it_says_what_the_page_says(page: str) -> None:
     for words in ("McNemar", "30/64", "Config differences", "Groups by tag", "Returns", "Mazes"):
         assert words in page
+
+
+def test_no_page_needs_the_large_libraries_to_start() -> None:
+    code = (
+        "import sys; from app.main import create_app; import app.compare.routes; "
+        "print([name for name in ('scipy', 'plotly') if name in sys.modules])"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert told.stdout.strip() == "[]"

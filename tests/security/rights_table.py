@@ -282,6 +282,7 @@ TABLE: dict[Right, str] = {
     (WRITE, RUN): """
         DELETE /api/v1/runs/{run_id}/shares/{share_id}
         GET /api/v1/runs/{run_id}/shares
+        GET /runs/selected
         GET /runs/{slug}/delete
         GET /runs/{slug}/share
         GET /runs/{slug}/stop
@@ -292,6 +293,7 @@ TABLE: dict[Right, str] = {
         POST /api/v1/runs/{run_id}/resume
         POST /api/v1/runs/{run_id}/shares
         POST /api/v1/runs/{run_id}/stop
+        POST /runs/selected
         POST /runs/{slug}/delete
         POST /runs/{slug}/restore
         POST /runs/{slug}/resume

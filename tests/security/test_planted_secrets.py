@@ -145,6 +145,7 @@ QUERIES = {
     "/series.csv": "?run={slug}&key=loss",
     "/api/v1/series": "?run={slug}&key=loss",
     "/api/v1/compare": "?run={slug}&run={other}",
+    "/runs/selected": "?action=tag&run={slug}",
     "/compare": "?run={slug}&run={other}&group=experiment",
     "/compare/mazes": "?run={slug}",
     "/compare/report.html": "?run={slug}&run={other}",

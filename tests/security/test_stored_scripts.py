@@ -156,6 +156,7 @@ def pages(settings: Settings, names: dict[str, list[str]]) -> list[str]:
             found += filled(path, names)
     compared = "&".join(f"run={slug}" for slug in names["/runs/{slug}"])
     found += [f"/compare{part}?{compared}&group=tag" for part in ("", "/statistics", "/runs")]
+    found.append(f"/runs/selected?{compared}&action=untag")
     charts = urlencode([("run", names["/runs/{slug}"][-1]), *(("key", each) for each in PAYLOADS)])
     found.append(f"/charts?{charts}&x=metric:{quote(PAYLOADS[0])}")
     return [*found, f"/runs?q={PAYLOADS[1]}", f"/sign-in?next={PAYLOADS[5]}", f"/x{PAYLOADS[1]}"]

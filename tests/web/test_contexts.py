@@ -20,6 +20,7 @@ from app.editor import contexts as editor
 from app.endpoints import contexts as endpoints
 from app.evaluations import contexts as evaluations
 from app.experiments import contexts as experiments
+from app.metrics import contexts as metrics
 from app.outgoing import contexts as outgoing
 from app.playground import contexts as playground
 from app.projects import contexts as projects
@@ -30,6 +31,7 @@ from app.sharing import contexts as sharing
 from app.sweeps import contexts as sweeps
 from app.users import contexts as users
 from app.web import (
+    chart_board,
     cluster_line,
     config_table,
     errors,
@@ -53,6 +55,7 @@ FEATURES: tuple[ModuleType, ...] = (
     endpoints,
     evaluations,
     experiments,
+    metrics,
     outgoing,
     playground,
     projects,
@@ -67,6 +70,7 @@ CLASSES = [
     for module in (
         *FEATURES,
         *(
+            chart_board,
             cluster_line,
             config_table,
             errors,

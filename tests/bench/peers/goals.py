@@ -1,7 +1,8 @@
 """What was measured beside what is promised: one line a goal, with the peers' figures. Pure.
 
-A figure of several measurements is their median; `n` says of how many. The ratio compares with the
-best peer measured in the same run, since absolute figures are another machine's on another day.
+A figure of several measurements is their median; `n` says of how many of ours. The ratio compares
+with the best peer measured in the same run, since absolute figures are another machine's on another
+day.
 """
 
 import statistics
@@ -73,6 +74,7 @@ def table(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
         found = {tool: _figures(rows, goal, tool) for tool in (OURS, *peers)}
         if not found[OURS]:
             continue
+        count = sum(int(row.get("repeats", 1)) for row in _of(rows, goal, OURS))
         ours = statistics.median(found[OURS])
         is_held = goal.is_held(ours)
         if not is_held:
@@ -84,7 +86,7 @@ def table(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
                     goal.work,
                     _limit(goal),
                     _short(ours),
-                    str(len(found[OURS])),
+                    str(count),
                     *(_short(other) for other in others),
                     _ratio(goal, ours, [other for other in others if other is not None]),
                     "yes" if is_held else "**missed**",
@@ -123,12 +125,12 @@ def _points_per_cpu_second(row: Row) -> float:
 
 
 def _figures(rows: Sequence[Row], goal: Goal, tool: str) -> list[float]:
+    return [goal.figure(row) for row in _of(rows, goal, tool)]
+
+
+def _of(rows: Sequence[Row], goal: Goal, tool: str) -> list[Row]:
     wanted = {**goal.where, "tool": tool}
-    return [
-        goal.figure(row)
-        for row in rows
-        if all(row.get(name) == value for name, value in wanted.items())
-    ]
+    return [row for row in rows if all(row.get(name) == want for name, want in wanted.items())]
 
 
 def _limit(goal: Goal) -> str:

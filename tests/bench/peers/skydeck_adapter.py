@@ -14,7 +14,6 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -28,7 +27,7 @@ from adapters import Base  # noqa: E402
 KEY = "eval/m0"
 POINTS = 320
 """As many as MLflow's page asks for."""
-VALUES_A_CALL = 90_000
+VALUES_A_CALL, RUNS_A_CALL = 90_000, 100
 FRAGMENT = {"HX-Request": "true", "HX-Request-Type": "partial"}
 LISTS = ("many", "crowd")
 
@@ -78,17 +77,16 @@ class Adapter(Base):
 
     def write_batch(self, case, first=0):
         """Whole runs, as many a call as it takes; no case has a run that is too long for one."""
-        ids, gathered, values = [], [], 0
+        ids, gathered = [], []
+        most = min(RUNS_A_CALL, VALUES_A_CALL // (case.points // case.runs))
         with self._client() as skydeck:
             for i in range(first, first + case.runs):
                 if self.expired():
                     break
-                run = self._whole(case, i)
-                if gathered and values + case.points // case.runs > VALUES_A_CALL:
+                gathered.append(self._whole(case, i))
+                if len(gathered) == most:
                     ids += [made["id"] for made in skydeck.import_runs(gathered)]
-                    gathered, values = [], 0
-                gathered.append(run)
-                values += case.points // case.runs
+                    gathered = []
             if gathered:
                 ids += [made["id"] for made in skydeck.import_runs(gathered)]
         return ids
@@ -107,17 +105,13 @@ class Adapter(Base):
         }
 
     def write_many(self, case, first=0):
-        """Lists through the services, several runs a transaction: three requests a run would take
-        far too long. Not a figure for ingest speed."""
-        if case.name not in LISTS:
+        """The crowd is made of the runs of another case, which are copied in the database."""
+        if case.name != "crowd":
             return self.write_batch(case, first)
-        from tests.bench.peers.fill import fill
         from tests.bench.peers.multiply import multiply
 
-        home = self.env()["SKYDECK_HOME"]
-        made = replace(case, runs=min(case.runs, W.CASES["many"].runs))
-        ids = fill(home, made, first)
-        count = multiply(Path(home), case.runs)
+        ids = self.write_batch(W.CASES["many"], first)
+        count = multiply(Path(self.env()["SKYDECK_HOME"]), case.runs)
         # Only how many there are is asked of these.
         return (ids * (count // len(ids)))[:count]
 
