@@ -157,22 +157,21 @@ async def _new_points(session: AsyncSession, found: _Found) -> dict[int, Columns
 def _continuing(
     growing: Sequence[tuple[SeriesRow, Cursor]], chunks: Mapping[int, Sequence[ChunkRow]]
 ) -> dict[int, Columns]:
+    """The points after the cursors, as they were stored, where none is of an older attempt and all
+    lie after the last step shown."""
+    pieces = [(row, cursor, stored(row, chunks.get(row.id, ()))) for row, cursor in growing]
+    # All at once: a hundred tails of few points are mostly alike.
+    columns = iter(unpack_many([payload for _, _, some in pieces for _, payload in some]))
     found: dict[int, Columns] = {}
-    for row, cursor in growing:
-        columns = _after(row, chunks.get(row.id, ()), cursor.stored_count)
-        if columns is not None and SeriesSummary(last_step=cursor.last_step).continues(columns):
-            found[row.id] = columns
+    for row, cursor, some in pieces:
+        parts = [next(columns) for _ in some]
+        if any(attempt != row.newest_attempt for attempt, _ in some):
+            continue
+        first = row.stored_count - sum(map(len, parts))
+        new = Columns.concatenate(parts).take(slice(max(0, cursor.stored_count - first), None))
+        if SeriesSummary(last_step=cursor.last_step).continues(new):
+            found[row.id] = new
     return found
-
-
-def _after(row: SeriesRow, chunks: Sequence[ChunkRow], index: int) -> Columns | None:
-    """The points from the stored index on, as they were stored; None: some of an older attempt."""
-    pieces = stored(row, chunks)
-    if any(attempt != row.newest_attempt for attempt, _ in pieces):
-        return None
-    parts = unpack_many([payload for _, payload in pieces])
-    first = row.stored_count - sum(map(len, parts))
-    return Columns.concatenate(parts).take(slice(max(0, index - first), None))
 
 
 def _limit_points(rows: Sequence[SeriesRow], limit: int) -> None:
