@@ -5,12 +5,9 @@ import logging
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from alembic import command
-from alembic.config import Config as AlembicConfig
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, inspect, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
@@ -18,8 +15,12 @@ from app.db import make_engine, writer
 from app.errors import StartError
 from app.settings import ROOT
 
+if TYPE_CHECKING:
+    from alembic.config import Config as AlembicConfig
+
 # Any number, the same in every process: one of them migrates, the others wait for it.
 _MIGRATION_LOCK = 7_215_330_041
+MIGRATIONS = ROOT / "migrations"
 
 
 async def migrate(url: str) -> str:
@@ -37,7 +38,7 @@ async def migrate(url: str) -> str:
         raise StartError(_why(url, error)) from None
     finally:
         await engine.dispose()
-    return _scripts().get_current_head() or ""
+    return _revisions()[-1]
 
 
 async def require_current(url: str) -> None:
@@ -52,13 +53,23 @@ async def require_current(url: str) -> None:
     finally:
         await engine.dispose()
     _refuse_newer(found)
-    if found != _scripts().get_current_head():
+    if found != _revisions()[-1]:
         raise StartError("the database is not up to date: run `skydeck migrate` first")
 
 
 def migrate_now(url: str) -> str:
     """`migrate` for callers without an event loop."""
     return asyncio.run(migrate(url))
+
+
+def alembic_config() -> "AlembicConfig":
+    """What Alembic must know of our migrations."""
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    return config
 
 
 def _try_file(url: str) -> None:
@@ -82,9 +93,12 @@ def _upgrade(connection: Connection) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
     found = _revision(connection)
     _refuse_newer(found)
-    if found == _scripts().get_current_head():
+    if found == _revisions()[-1]:
         return
-    config = _config()
+    # Imported here: processes that find their tables up to date do without.
+    from alembic import command
+
+    config = alembic_config()
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
     _check_references(connection)
@@ -103,27 +117,23 @@ def _check_references(connection: Connection) -> None:
 
 
 def _revision(connection: Connection) -> str | None:
-    return MigrationContext.configure(connection).get_current_revision()
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    found: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    return found
 
 
 def _refuse_newer(found: str | None) -> None:
-    known = {script.revision for script in _scripts().walk_revisions()}
-    if found is not None and found not in known:
+    if found is not None and found not in _revisions():
         raise StartError(
             f"the database is of a newer version of Skydeck (revision {found}): "
             "start that version, or restore a backup made before the upgrade"
         )
 
 
-def _config() -> AlembicConfig:
-    config = AlembicConfig()
-    config.set_main_option("script_location", str(ROOT / "migrations"))
-    logging.getLogger("alembic").setLevel(logging.WARNING)
-    return config
-
-
-def _scripts() -> ScriptDirectory:
-    return ScriptDirectory.from_config(_config())
+def _revisions() -> list[str]:
+    """All revisions of this version, the newest last: each script's name begins with its own."""
+    return sorted(file.name.partition("_")[0] for file in MIGRATIONS.glob("versions/[0-9]*.py"))
 
 
 def _why(url: str, error: Exception) -> str:

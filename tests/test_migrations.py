@@ -115,7 +115,7 @@ def _to(connection: Connection, revision: str) -> None:
 
 
 def _alembic(connection: Connection) -> Config:
-    config = schema._config()
+    config = schema.alembic_config()
     config.attributes["connection"] = connection
     return config
 

@@ -3,8 +3,10 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, func, select, text
 
+from app import schema
 from app.clock import utcnow
 from app.db import Database
 from app.errors import StartError
@@ -18,6 +20,13 @@ async def test_the_migrations_make_the_models_tables(database: Database) -> None
 
     async with database.engine.connect() as connection:
         assert await connection.run_sync(differences) == []
+
+
+def test_each_script_is_named_by_its_revision() -> None:
+    scripts = ScriptDirectory.from_config(schema.alembic_config())
+    names = [Path(script.path).name.partition("_")[0] for script in scripts.walk_revisions()]
+    assert names == [script.revision for script in scripts.walk_revisions()]
+    assert [names[0]] == scripts.get_heads() == [max(names)]
 
 
 async def test_migrating_again_changes_nothing(database: Database, database_url: str) -> None:

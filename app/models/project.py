@@ -106,11 +106,12 @@ class ConfigValue(Base):
 
     __tablename__ = "config_value"
     __table_args__ = (
-        UniqueConstraint("run_id", "key_id"),
+        # With the run: an order is walked without looking at the rows.
         Index(
             "ix_config_value_key_id_number",
             "key_id",
             "number",
+            "run_id",
             sqlite_where=text("number IS NOT NULL"),
             postgresql_where=text("number IS NOT NULL"),
         ),
@@ -118,13 +119,15 @@ class ConfigValue(Base):
             "ix_config_value_key_id_text",
             "key_id",
             "text",
+            "run_id",
             sqlite_where=text("text <> ''"),
             postgresql_where=text("text <> ''"),
         ),
+        # The rows are their own index: each run has dozens.
+        {"sqlite_with_rowid": False},
     )
 
-    id: Mapped[int] = mapped_column(RowNumber, primary_key=True)
-    run_id: Mapped[UUID] = mapped_column(ForeignKey("run.id"))
-    key_id: Mapped[int] = mapped_column(ForeignKey("config_key.id"))
+    run_id: Mapped[UUID] = mapped_column(ForeignKey("run.id"), primary_key=True)
+    key_id: Mapped[int] = mapped_column(ForeignKey("config_key.id"), primary_key=True)
     number: Mapped[float | None]
     text: Mapped[str] = mapped_column(String(500))

@@ -124,6 +124,7 @@ class RunTag(Base):
     """A tag of a run once more, for filters; `Run.tags` keeps their order."""
 
     __tablename__ = "run_tag"
+    __table_args__ = ({"sqlite_with_rowid": False},)
 
     tag: Mapped[str] = mapped_column(String(200), primary_key=True)
     run_id: Mapped[UUID] = mapped_column(ForeignKey("run.id"), primary_key=True, index=True)

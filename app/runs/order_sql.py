@@ -82,7 +82,7 @@ async def list_shown(
         down = [column.desc() if walk.is_descending else column for column in (value, tie)]
         for at, decides, *row in await session.execute(query.order_by(*down)):
             run = read(tuple(row))
-            last = run.id if walk.tie is Run.id else decides
+            last = decides if walk.tie is MetricSeries.id else run.id
             found.append((Place(run.id, number, at, last), run))
         if len(found) == limit:
             break
@@ -152,11 +152,10 @@ def _walks_of_metric(sort: Sort, number: int, runs: Select[Any]) -> Sequence[_Wa
 def _walks_of_config(sort: Sort, number: int, runs: Select[Any]) -> Sequence[_Walk]:
     base, down = _joined(ConfigValue, number), sort.is_descending
     texts = base.where(ConfigValue.text != "", ConfigValue.number.is_(None))
+    numbers = base.where(ConfigValue.number.is_not(None))
     return [
-        _Walk(
-            base.where(ConfigValue.number.is_not(None)), ConfigValue.number, ConfigValue.id, down
-        ),
-        _Walk(texts, ConfigValue.text, ConfigValue.id, down),
+        _Walk(numbers, ConfigValue.number, ConfigValue.run_id, down),
+        _Walk(texts, ConfigValue.text, ConfigValue.run_id, down),
         _Walk(runs.where(_without(ConfigValue, number)), None, Run.id, True),
     ]
 
@@ -180,5 +179,5 @@ def _joined(model: Any, number: int) -> Select[Any]:
 
 
 def _without(model: Any, number: int, *conditions: ColumnElement[bool]) -> ColumnElement[bool]:
-    found = select(model.id).where(model.run_id == Run.id, model.key_id == number, *conditions)
+    found = select(model.run_id).where(model.run_id == Run.id, model.key_id == number, *conditions)
     return ~exists(found.correlate(Run))

@@ -93,9 +93,8 @@ def _text(value: Any) -> str:
 
 
 def _tie(tie: Any, sort: Sort, walk: int) -> Any:
-    """Runs are told apart by their id, series and config values by their number."""
-    is_row = (sort.kind == "metric" and walk < 1) or (sort.kind == "config" and walk < 2)
-    if not is_row:
+    """Runs are told apart by their id, series by their number."""
+    if sort.kind != "metric" or walk > 0:
         return UUID(tie)
     if isinstance(tie, bool) or not 0 <= tie < _LARGEST_TIE:
         raise ValueError("no number of a row")

@@ -135,7 +135,7 @@ async def _search(
     query = select(names.name).order_by(names.name).limit(limit)
     for word in words.split():
         query = query.where(names.name.icontains(word, autoescape=True))
-    seen = select(rows.id).where(rows.key_id == names.id)
+    seen = select(rows.run_id).where(rows.key_id == names.id)
     if projects is not None:
         seen = seen.join(Run, Run.id == rows.run_id).where(Run.project_id.in_(projects))
     return list(await session.scalars(query.where(exists(seen.correlate(names)))))

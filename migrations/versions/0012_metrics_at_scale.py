@@ -111,7 +111,6 @@ def _create_series() -> None:
 def _create_config_values() -> None:
     op.create_table(
         "config_value",
-        sa.Column("id", _NUMBER, nullable=False),
         sa.Column("run_id", sa.Uuid(), nullable=False),
         sa.Column("key_id", _NUMBER, nullable=False),
         sa.Column("number", sa.Double(), nullable=True),
@@ -120,8 +119,8 @@ def _create_config_values() -> None:
         sa.ForeignKeyConstraint(
             ["key_id"], ["config_key.id"], name=op.f("fk_config_value_key_id_config_key")
         ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_config_value")),
-        sa.UniqueConstraint("run_id", "key_id", name=op.f("uq_config_value_run_id_key_id")),
+        sa.PrimaryKeyConstraint("run_id", "key_id", name=op.f("pk_config_value")),
+        sqlite_with_rowid=False,
     )
 
 
@@ -168,7 +167,7 @@ def _index_series() -> None:
         op.create_index(
             f"ix_config_value_key_id_{column}",
             "config_value",
-            ["key_id", column],
+            ["key_id", column, "run_id"],
             sqlite_where=sa.text(where),
             postgresql_where=sa.text(where),
         )
@@ -181,6 +180,7 @@ def _create_table_of_runs() -> None:
         sa.Column("run_id", sa.Uuid(), nullable=False),
         sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_run_tag_run_id_run")),
         sa.PrimaryKeyConstraint("tag", "run_id", name=op.f("pk_run_tag")),
+        sqlite_with_rowid=False,
     )
     op.create_index(op.f("ix_run_tag_run_id"), "run_tag", ["run_id"])
     _move_tags()

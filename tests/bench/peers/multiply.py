@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+_COUNTING = ("INTEGER", "BIGINT")
 _OF_A_RUN = ("config_value", "metric_series", "event", "run_tag")
 
 
@@ -62,7 +63,7 @@ def _insert(
 ) -> None:
     about = connection.execute(f"PRAGMA table_info({table})").fetchall()
     # A key that counts is given anew.
-    names = [f'"{row[1]}"' for row in about if not (row[5] and row[2] in ("INTEGER", "BIGINT"))]
+    names = [f'"{row[1]}"' for row in about if not (row[1] == "id" and row[2] in _COUNTING)]
     values = [
         changed[name.strip('"')](name, number) if name.strip('"') in changed else name
         for name in names
