@@ -184,9 +184,11 @@ def _prepare(connection: Any, foreign_keys: str) -> None:
     # The driver's own BEGIN comes too late (at the first write); `_begin_sqlite` does it.
     connection.isolation_level = None
     cursor = connection.cursor()
-    # The first takes effect where there is no table yet.
+    cursor.execute("PRAGMA page_count")
+    # It has an effect on a new file alone, but always wants the lock of writers.
+    first = ("auto_vacuum = INCREMENTAL",) if cursor.fetchone() == (0,) else ()
     pragmas = (
-        "auto_vacuum = INCREMENTAL",
+        *first,
         "journal_mode = WAL",
         "synchronous = NORMAL",
         f"foreign_keys = {foreign_keys}",

@@ -62,3 +62,16 @@ async def test_a_wait_that_is_too_long_says_that_the_database_is_out_of_reach(
         assert is_unreachable(caught.value)
     finally:
         await database.close()
+
+
+async def test_a_connection_opens_while_another_process_writes(tmp_path: Path) -> None:
+    database = await _database(tmp_path)
+    other = Database(f"sqlite+aiosqlite:///{tmp_path / 'line.db'}")
+    try:
+        async with database.write() as session:
+            await session.execute(text("INSERT INTO seen VALUES (1)"))
+            async with asyncio.timeout(5), other.read() as reading:
+                assert await reading.scalar(text("SELECT count(*) FROM seen")) == 0
+    finally:
+        await other.close()
+        await database.close()

@@ -20,6 +20,7 @@ EXEMPT = {
     "app/client.py": "the client of our own API, on the caller's machine",
     "app/commands/doctor.py": "asks the health page of our own service",
     "app/up/supervisor.py": "asks the health page of the web process that it started",
+    "worker/jobs/probe.py": "runs on a cluster, as a job, and asks our own service from there",
 }
 
 

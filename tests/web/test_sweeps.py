@@ -206,7 +206,7 @@ async def test_a_run_and_its_sweep_lead_to_each_other(
     run = shown.one("region", "Runs of the sweep").all("link")[1].attributes["href"]
     page = parse((await client.get(run)).text)
     assert "Run 2 of the sweep" in page.text
-    assert f"/sweeps/{sweep.slug}" in {link.attributes["href"] for link in page.all("link")}
+    assert f"/sweeps/{sweep.slug}" in {link.attributes.get("href") for link in page.all("link")}
     listed = parse((await client.get(f"/runs?sweep={sweep.slug}")).text)
     assert len(listed.one("region", "Runs").all("row")) == 3
     assert "of no sweep" not in listed.text
