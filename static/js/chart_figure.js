@@ -27,7 +27,7 @@ export function scaleOf(axis, records) {
   return { title: axis.slice("metric:".length), type: "linear", to: same, from: same };
 }
 
-// Runs of one colour are one trace with gaps between: ten traces draw several times as fast as fifty.
+// Runs of one look are one trace with gaps between: ten traces draw several times as fast as fifty.
 function traceOf(lines, line) {
   const x = [];
   const y = [];
@@ -55,27 +55,30 @@ function oddTrace(lines) {
 /** What a newer attempt hides, faint and dotted. */
 function olderTraces(lines) {
   const older = lines.flatMap(({ record, hue, scale }) => record.older.map((each) => ({ hue, x: each.x.map(scale.to), y: each.y })));
-  return byHue(older).map(([hue, group]) => traceOf(group, { color: colour(`run-${hue}`, OLDER), width: 1.5, dash: "dot" }));
+  return byLook(older).map(([{ hue }, group]) => traceOf(group, { color: colour(`run-${hue}`, OLDER), width: 1.5, dash: "dot" }));
 }
 
-function byHue(lines) {
+function byLook(lines) {
   const groups = new Map();
-  for (const line of lines) groups.set(line.hue, [...(groups.get(line.hue) ?? []), line]);
-  return [...groups].sort(([a], [b]) => a - b);
+  for (const line of lines) {
+    const look = `${line.hue} ${line.dash}`;
+    groups.set(look, [...(groups.get(look) ?? []), line]);
+  }
+  return [...groups.values()].map((group) => [group[0], group]).sort(([a], [b]) => a.hue - b.hue);
 }
 
 /** Adds to each of `shown` the columns as drawn: scaled x, y, and the smoothed y. */
 function prepare(shown, { scale, smooth }) {
-  return shown.map(({ record, hue, run }) => ({
-    run, hue, record, scale, x: record.x.map(scale.to), y: record.y,
+  return shown.map(({ record, hue, dash, run }) => ({
+    run, hue, dash, record, scale, x: record.x.map(scale.to), y: record.y,
     smooth: smooth ? smoothed(record, smooth, spacing(record)) : null,
   }));
 }
 
 function traces(lines) {
   const isSmooth = lines.some((line) => line.smooth);
-  const raw = byHue(lines).map(([hue, group]) => traceOf(group, { color: colour(`run-${hue}`, isSmooth ? FAINT : 1), width: isSmooth ? 1 : 1.5 }));
-  const over = isSmooth ? byHue(lines).map(([hue, group]) => traceOf(group.map((line) => ({ ...line, y: line.smooth })), { color: colour(`run-${hue}`), width: 2 })) : [];
+  const raw = byLook(lines).map(([{ hue, dash }, group]) => traceOf(group, { color: colour(`run-${hue}`, isSmooth ? FAINT : 1), width: isSmooth ? 1 : 1.5, dash }));
+  const over = isSmooth ? byLook(lines).map(([{ hue, dash }, group]) => traceOf(group.map((line) => ({ ...line, y: line.smooth })), { color: colour(`run-${hue}`), width: 2, dash })) : [];
   const odd = oddTrace(lines);
   return [...raw, ...over, ...olderTraces(lines), ...(odd.x.length ? [odd] : [])];
 }
@@ -108,7 +111,7 @@ function xRange(lines, { window, scale, total, axis }) {
 }
 
 /**
- * `shown` are `{run, record, hue}` of the visible runs. Answers `{data, layout, scale, lines}`;
+ * `shown` are `{run, record, hue, dash}` of the visible runs. Answers `{data, layout, scale, lines}`;
  * `lines` are the columns as drawn, for the label at the pointer.
  */
 export function figureOf(shown, { settings, unit, total, height, yZoom }) {

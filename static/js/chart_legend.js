@@ -1,7 +1,7 @@
 // The legend of a board: a button a run that shows and hides it, one that shows it alone, one for
 // its colour. A double click on the name isolates, too.
 
-import { chooseColour, hueOf } from "./chart_settings.js";
+import { chooseColour, dashesOf, hueOf } from "./chart_settings.js";
 
 const COLOUR_NAMES = ["blue", "orange", "green", "pink", "ochre", "indigo", "red", "teal", "grey", "olive"];
 
@@ -32,12 +32,14 @@ export class Legend {
   }
 
   refresh() {
+    const dashes = dashesOf(this.runs, this.settings);
     for (const run of this.runs) {
       const { toggle, swatch, only } = this.rows.get(run.id);
       const isShown = !this.settings.hidden.has(run.id);
       toggle.setAttribute("aria-pressed", String(isShown));
       only.setAttribute("aria-pressed", String(isShown && this.settings.hidden.size === this.runs.length - 1));
       paint(swatch, hueOf(run, this.settings));
+      swatch.dataset.dash = dashes.get(run.id);
     }
     const all = this.host.querySelector("[data-legend-all]");
     if (all) all.hidden = this.settings.hidden.size === 0;

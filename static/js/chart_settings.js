@@ -57,6 +57,21 @@ export function hueOf(run, settings) {
   return hue >= 0 && hue < COLOURS ? hue : run.colour;
 }
 
+const DASHES = ["solid", "dash", "dot", "dashdot"];
+/** With more runs lines are told apart by the label at the pointer alone, and are drawn together. */
+const DASHED_RUNS = 20;
+
+/** How the line of each run is broken, by its id: runs that share a colour differ in that. */
+export function dashesOf(runs, settings) {
+  const seen = new Map();
+  return new Map(runs.map((run) => {
+    const hue = hueOf(run, settings);
+    const before = seen.get(hue) ?? 0;
+    seen.set(hue, before + 1);
+    return [run.id, runs.length > DASHED_RUNS ? DASHES[0] : DASHES[before % DASHES.length]];
+  }));
+}
+
 export function chooseColour(run, hue, settings) {
   const kept = chosenColours();
   if (hue === run.colour) { delete kept[run.id]; settings.colours.delete(run.id); }

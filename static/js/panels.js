@@ -10,7 +10,7 @@ import { Crosshair } from "./chart_hover.js";
 import { Legend } from "./chart_legend.js";
 import { shortNumber } from "./chart_math.js";
 import { SeriesStore } from "./chart_series.js";
-import { addressWith, hueOf, keepSettings, readSettings } from "./chart_settings.js";
+import { addressWith, dashesOf, hueOf, keepSettings, readSettings } from "./chart_settings.js";
 import { sayPaused } from "./live.js";
 import { CONFIG, loadPlotly, onTheme } from "./plotly.js";
 
@@ -215,9 +215,10 @@ export class Board {
     // Without points: another axis was asked for meanwhile, and the panel waits to be drawn by it.
     if (!panel.isNear || !panel.element.isConnected || !this.store.has(panel.key)) return;
     const records = this.store.of(panel.key);
+    const dashes = dashesOf(this.runs, this.settings);
     const shown = this.runs
       .filter((run) => records.has(run.id) && !this.settings.hidden.has(run.id))
-      .map((run) => ({ run, record: records.get(run.id), hue: hueOf(run, this.settings) }));
+      .map((run) => ({ run, record: records.get(run.id), hue: hueOf(run, this.settings), dash: dashes.get(run.id) }));
     const hasPlaces = [...records.values()].some(({ x }) => x.length);
     this.#say(panel, hasPlaces ? "" : this.settings.axis === "step" ? NO_POINTS : NO_PLACES);
     const { settings, config: { total } } = this;
