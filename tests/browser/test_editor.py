@@ -133,7 +133,7 @@ async def test_a_check_that_does_not_come_is_said_until_one_comes(
     await check(page, f"editor-not-checked-{status}")
     mended.set()
     await page.get_by_label("Run name").fill("two")
-    await expect(alert).to_be_hidden(timeout=LIVE_MS)
+    await expect(alert).to_be_hidden(timeout=3 * LIVE_MS)
     watch.complaints = [text for text in watch.complaints if "Failed to " not in text]
 
 
