@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.models import Run, RunStatus
-from app.runs import repository
+from app.runs import queue_repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +39,20 @@ async def queue_position(session: AsyncSession, run: Run) -> int | None:
     """
     if run.status is not RunStatus.QUEUED or await sweep_limit(session, run) is not None:
         return None
-    return await repository.queued_before(session, run) + 1
+    return await queue_repository.queued_before(session, run) + 1
 
 
 async def sweep_limit(session: AsyncSession, run: Run) -> int | None:
     """How many runs its sweep may have under way, if that is why the queued run waits."""
     if run.sweep_id is None or run.status is not RunStatus.QUEUED:
         return None
-    return await repository.sweep_limit(session, run)
+    return await queue_repository.sweep_limit(session, run)
 
 
 async def loads(session: AsyncSession) -> dict[UUID, ClusterLoad]:
     """What each cluster is busy with and what waits for it, by cluster id, in two queries."""
-    active = await repository.active_by_cluster(session)
-    waiting = await repository.queued_by_cluster(session)
+    active = await queue_repository.active_by_cluster(session)
+    waiting = await queue_repository.queued_by_cluster(session)
     return {
         cluster_id: ClusterLoad(
             active.get(cluster_id, 0),
