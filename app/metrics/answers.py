@@ -1,34 +1,20 @@
 """How requests for series are answered, the same for the API and for pages."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 from fastapi import Request, Response
 
 from app.api.compress import compressed
 from app.db import Database
 from app.metrics import service
-from app.metrics.service import LoadedSeries, Look
+from app.metrics.questions import Wanted
+from app.metrics.service import LoadedSeries
 from app.runs import briefs
-from app.runs.asked import AskedRuns
 
 _JSON = "application/json"
 _NO_NEWS = b'{"series":[],"cursor":null}'
 # Numbers hardly get smaller beyond, and it takes twice as long.
 _LEVEL = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a request asks of series."""
-
-    runs: AskedRuns
-    keys: Sequence[str]
-    look: Look
-    since: Sequence[str]
-    max_points: int
-    digits: int | None = None
 
 
 async def answer_series(

@@ -11,13 +11,13 @@ from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
 from app.clock import utcnow
 from app.metrics import service
-from app.metrics.answers import Wanted, answer_series
+from app.metrics.answers import answer_series
 from app.metrics.push import read_columns
-from app.metrics.questions import AskedLook, Digits, Keys, MaxPoints, Runs, Since
+from app.metrics.questions import AskedSeries
 from app.metrics.schemas import AcceptedAnswer, MetricAnswer, SeriesListAnswer
 from app.routing import Router
 from app.runs import service as runs
-from app.runs.asked import ApiReader, Asked
+from app.runs.asked import ApiReader
 
 router = Router(tags=["metrics"], route_class=JsonRoute)
 
@@ -56,19 +56,9 @@ async def list_metrics(run_id: str, _caller: RunReader, session: Reading) -> Lis
 
 @router.get("/series", response_model=SeriesListAnswer)
 async def read_series(
-    request: Request,
-    _caller: ApiReader,
-    asked: Asked,
-    database: Store,
-    run: Runs,
-    key: Keys,
-    look: AskedLook,
-    max_points: MaxPoints = 1_000,
-    digits: Digits = None,
-    since: Since = None,
+    request: Request, _caller: ApiReader, database: Store, wanted: AskedSeries
 ) -> Response:
     """Columns of the series of these keys in these runs, those without points left out."""
-    wanted = Wanted(asked, key, look, since or (), max_points, digits)
     return await answer_series(request, database, wanted, has_times=True)
 
 

@@ -1,29 +1,20 @@
 """What addresses ask of series: the same parameters for the API and for pages."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from fastapi import Depends, Query
 
 from app.errors import Invalid, Problem
 from app.metrics.service import Axis, Look, Window
+from app.runs.asked import Asked, AskedRuns
 
 MOST = 100
 _FINITE = {"allow_inf_nan": False}
 
 Runs = Annotated[list[str], Query(min_length=1, max_length=MOST, description="Ids of runs")]
 Keys = Annotated[list[str], Query(min_length=1, max_length=MOST, description="Metric keys")]
-MaxPoints = Annotated[int, Query(ge=4, le=10_000, description="Longer series are thinned to this")]
-Digits = Annotated[
-    int | None,
-    Query(ge=3, le=17, description="Values rounded to so many digits; a chart needs six"),
-]
-Since = Annotated[
-    list[str] | None,
-    Query(
-        max_length=MOST * MOST,
-        description="`cursor` of the answer before, or those of its series: only what is new",
-    ),
-]
 
 
 async def look_of(
@@ -69,3 +60,42 @@ async def look_of(
 
 
 AskedLook = Annotated[Look, Depends(look_of)]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a request asks of series."""
+
+    runs: AskedRuns
+    keys: Sequence[str]
+    look: Look
+    since: Sequence[str]
+    max_points: int
+    digits: int | None
+
+
+async def wanted_of(
+    run: Runs,
+    key: Keys,
+    look: AskedLook,
+    asked: Asked,
+    max_points: Annotated[
+        int, Query(ge=4, le=10_000, description="Longer series are thinned to this")
+    ] = 1_000,
+    digits: Annotated[
+        int | None,
+        Query(ge=3, le=17, description="Values rounded to so many digits; a chart needs six"),
+    ] = None,
+    since: Annotated[
+        list[str] | None,
+        Query(
+            max_length=MOST * MOST,
+            description="`cursor` of the answer before, or those of its series: only what is new",
+        ),
+    ] = None,
+) -> Wanted:
+    """`run` is what `asked` was read from: here it is checked and described."""
+    return Wanted(asked, key, look, since or (), max_points, digits)
+
+
+AskedSeries = Annotated[Wanted, Depends(wanted_of)]

@@ -4,9 +4,9 @@ from fastapi import Request, Response
 from starlette.responses import HTMLResponse, StreamingResponse
 
 from app.metrics import service
-from app.metrics.answers import Wanted, answer_series
+from app.metrics.answers import answer_series
 from app.metrics.contexts import ChartsPage
-from app.metrics.questions import AskedLook, Digits, Keys, MaxPoints, Runs, Since
+from app.metrics.questions import AskedLook, AskedSeries, Keys, Runs
 from app.routing import Router
 from app.runs import briefs
 from app.runs import service as runs
@@ -38,19 +38,9 @@ async def show_charts(
 
 @router.get("/series")
 async def read_series(
-    request: Request,
-    _viewer: PageReader,
-    asked: Asked,
-    store: Store,
-    run: Runs,
-    key: Keys,
-    look: AskedLook,
-    max_points: MaxPoints = 1_000,
-    digits: Digits = None,
-    since: Since = None,
+    request: Request, _viewer: PageReader, store: Store, wanted: AskedSeries
 ) -> Response:
     """What `GET /api/v1/series` answers, for `panels.js`."""
-    wanted = Wanted(asked, key, look, since or (), max_points, digits)
     return await answer_series(request, store, wanted)
 
 
