@@ -54,7 +54,7 @@ class Principal:
 
     `roles` are memberships by project; `only_project_id` binds a token to one project;
     `scope` is the most that a token may do (`admin` for a person). A token with `only_run` may do
-    nothing but what `app.tracking` lets it do to that run.
+    nothing but log to that run: what `app.tracking` lets it do, and push points.
     """
 
     actor: Actor
@@ -123,7 +123,7 @@ class Principal:
 
     def _reason(self, permission: Permission, project_id: UUID | None) -> str:
         if self.only_run is not None:
-            return "this token is of one run, and only logs to it by the MLflow API"
+            return "this token is of one run, and only logs to it"
         if permission not in OF_SCOPE[self.scope]:
             needed = next(scope for scope in Scope if permission in OF_SCOPE[scope])
             return f"this needs a token of scope {needed}, yours has {self.scope}"

@@ -6,7 +6,7 @@ from functools import partial
 from fastapi import Request, Response
 
 from app.api.bodies import read_body
-from app.api.deps import Reading, RunReader, RunWriter, Store, Writing
+from app.api.deps import Reading, RunReader, Store, Writing
 from app.api.json_bodies import JsonRoute
 from app.api.schemas import Listing
 from app.clock import utcnow
@@ -17,7 +17,7 @@ from app.metrics.questions import AskedSeries
 from app.metrics.schemas import AcceptedAnswer, MetricAnswer, SeriesListAnswer
 from app.routing import Router
 from app.runs import service as runs
-from app.runs.asked import ApiReader
+from app.runs.asked import ApiReader, RunLogger
 
 router = Router(tags=["metrics"], route_class=JsonRoute)
 
@@ -68,9 +68,12 @@ async def read_series(
     openapi_extra={"requestBody": {"required": True, "content": _SHAPES}},
 )
 async def push_metrics(
-    run_id: str, request: Request, caller: RunWriter, session: Writing
+    run_id: str, request: Request, caller: RunLogger, session: Writing
 ) -> AcceptedAnswer:
-    """Stores points: all of the body or, if any is wrong, none. Takes `Content-Encoding: gzip`."""
+    """Stores points: all of the body or, if any is wrong, none. Takes `Content-Encoding: gzip`.
+
+    They are of the run's newest attempt; what a job sends with its own token is of that job's.
+    """
     body = await read_body(request, max_bytes=UNPACKED_BYTES)
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     read = partial(
@@ -78,6 +81,7 @@ async def push_metrics(
     )
     # In a thread: reading a large body would hold up all other requests.
     columns = await asyncio.to_thread(read)
-    place = await runs.get_for_push(session, run_id)
+    attempt = caller.only_run.attempt if caller.only_run else None
+    place = await runs.get_for_push(session, run_id, attempt=attempt)
     accepted = await service.push(session, place, columns, actor=caller.actor)
     return AcceptedAnswer(accepted=accepted)

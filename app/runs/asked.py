@@ -48,6 +48,19 @@ class _OfRuns(Guard):
 
 
 @dataclass(frozen=True, slots=True)
+class _LogGuard(ApiGuard):
+    """A writer's guard that also lets a job log to its run, and to no other."""
+
+    async def check(self, request: Request, session: ReadSession, principal: Principal) -> None:
+        """As `Guard.check`."""
+        if principal.only_run is not None:
+            runs = await briefs.get_briefs(session, self.slugs(request))
+            if [run.id for run in runs] == [principal.only_run.run_id]:
+                return
+        await ApiGuard.check(self, request, session, principal)
+
+
+@dataclass(frozen=True, slots=True)
 class _ApiGuard(_OfRuns, ApiGuard):
     pass
 
@@ -64,5 +77,6 @@ async def asked_runs(request: Request) -> AskedRuns:
 
 
 ApiReader = Annotated[Principal, Depends(_ApiGuard(Permission.READ, ObjectKind.RUN))]
+RunLogger = Annotated[Principal, Depends(_LogGuard(Permission.WRITE, ObjectKind.RUN))]
 PageReader = Annotated[Viewer, Depends(_PageGuard(Permission.READ, ObjectKind.RUN))]
 Asked = Annotated[AskedRuns, Depends(asked_runs)]

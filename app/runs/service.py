@@ -110,8 +110,10 @@ async def get(session: AsyncSession, slug: str) -> Run:
     return run
 
 
-async def get_for_push(session: AsyncSession, slug: str) -> PushPlace:
-    """Where points that are pushed to a run go: its newest attempt.
+async def get_for_push(
+    session: AsyncSession, slug: str, *, attempt: int | None = None
+) -> PushPlace:
+    """Where points that are pushed to a run go: its newest attempt, unless another is named.
 
     Raises `NotFound`, and `Conflict` for a deleted run.
     """
@@ -120,7 +122,7 @@ async def get_for_push(session: AsyncSession, slug: str) -> PushPlace:
         raise NotFound(f"there is no run {slug}")
     if found.deleted_at is not None:
         raise Conflict(f"run {slug} is deleted: restore it before pushing to it")
-    return PushPlace(found.run_id, found.slug, found.project_id, found.attempt or 1)
+    return PushPlace(found.run_id, found.slug, found.project_id, attempt or found.attempt or 1)
 
 
 async def get_many(session: AsyncSession, slugs: Sequence[str]) -> list[Run]:

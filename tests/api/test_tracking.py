@@ -4,6 +4,7 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import update
 
 from app.access.permissions import Scope
 from app.clock import utcnow
@@ -14,7 +15,7 @@ from app.runs import service as runs
 from app.tracking.api import PREFIX
 from app.tracking.search import filter_of, order_of
 from app.users import service as users
-from tests.api.helpers import V1, bearer, make_token
+from tests.api.helpers import V1, bearer, make_token, problem
 from tests.factories import make_run
 
 
@@ -79,9 +80,9 @@ async def test_a_job_reads_and_changes_nothing_else(
     run, headers = await a_job(database)
     for path in ("/runs", f"/runs/{run.slug}", "/experiments", "/tokens"):
         assert (await anyone.get(V1 + path, headers=headers)).status_code in (403, 404), path
-    points = {"points": [{"key": "a", "step": 1, "value": 1}]}
-    path = f"{V1}/runs/{run.slug}/metrics"
-    assert (await anyone.post(path, json=points, headers=headers)).status_code in (403, 404)
+    for path, body in (("finish", {"status": "failed"}), ("stop", {}), ("delete", {})):
+        answer = await anyone.post(f"{V1}/runs/{run.slug}/{path}", json=body, headers=headers)
+        assert answer.status_code in (403, 404), path
     gone = await call(anyone, "runs/delete", {"run_id": run.slug}, headers=headers)
     assert (gone.status_code, gone.json()["error_code"]) == (403, "PERMISSION_DENIED")
 
@@ -212,3 +213,23 @@ async def test_why_something_is_refused_has_mlflows_word(api: httpx.AsyncClient)
         late = await call(api, "runs/log-batch", body)
         assert (late.status_code, late.json()["error_code"]) == (400, "INVALID_STATE")
         assert "restore it" in late.json()["message"]
+
+
+async def test_a_job_pushes_points_to_its_own_run_alone(
+    anyone: httpx.AsyncClient, database: Database
+) -> None:
+    run, headers = await a_job(database, attempt=1)
+    other, _ = await a_job(database)
+    body = {"step": [1, 2], "loss": [0.5, 0.25]}
+    answer = await anyone.post(f"{V1}/runs/{run.slug}/metrics", json=body, headers=headers)
+    assert answer.json() == {"accepted": 2}
+    for slug in (other.slug, "run-none0000"):
+        refused = await anyone.post(f"{V1}/runs/{slug}/metrics", json=body, headers=headers)
+        assert problem(refused, 404)["detail"] == f"there is no run {slug}"
+    problem(await anyone.get(f"{V1}/runs/{run.slug}/metrics", headers=headers), 404)
+    async with database.write() as session:
+        [series] = await metrics.list_series(session, run)
+        assert (series.tail_attempt, series.count) == (1, 2)
+        await session.execute(update(Attempt).values(ended_at=utcnow()))
+    late = await anyone.post(f"{V1}/runs/{run.slug}/metrics", json=body, headers=headers)
+    problem(late, 401)
