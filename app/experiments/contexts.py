@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from app.runs.contexts import ColumnHead, GroupRow
+from app.runs.table_contexts import ColumnHead, GroupRow
 from app.runs.table_views import Asked, plain_heads
 from app.web.config_table import ConfigGroup
 from app.web.forms import FormField

@@ -11,7 +11,7 @@ from app.models import Run
 from app.routing import Router
 from app.runs import bulk, saved_views
 from app.runs.bulk import Bulk, Plan
-from app.runs.contexts import ChosenRun, SelectedPage
+from app.runs.table_contexts import ChosenRun, SelectedPage
 from app.web.deps import RunWriter, Store
 from app.web.flash import flash
 from app.web.templating import page

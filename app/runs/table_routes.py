@@ -16,12 +16,12 @@ from app.models import RunOrigin, RunStatus
 from app.projects import service as projects
 from app.routing import Router
 from app.runs import queue, saved_views, table, table_views
-from app.runs.contexts import ColumnPicker, RunsPage
 from app.runs.filter_language import fields_in
 from app.runs.listing import Wanted
 from app.runs.loading import embedded_line
 from app.runs.queue import ClusterLoad
 from app.runs.shown import ShownRun
+from app.runs.table_contexts import ColumnPicker, RunsPage
 from app.runs.table_csv import csv_of
 from app.runs.table_views import ARCHIVED, PINNED, STATUSES, Asked
 from app.web.cluster_line import load_of

@@ -6,7 +6,12 @@ from functools import lru_cache
 from urllib.parse import urlencode
 
 from app.models import RunStatus, SavedView
-from app.runs.contexts import (
+from app.runs.filter_language import quoted
+from app.runs.listing import NEWEST
+from app.runs.sorting import Sort
+from app.runs.states import ENDED
+from app.runs.table import GROUPS, Aggregate, Cell, Group, Names
+from app.runs.table_contexts import (
     ColumnHead,
     ColumnPicker,
     GroupRow,
@@ -14,11 +19,6 @@ from app.runs.contexts import (
     StatusChip,
     ViewLink,
 )
-from app.runs.filter_language import quoted
-from app.runs.listing import NEWEST
-from app.runs.sorting import Sort
-from app.runs.states import ENDED
-from app.runs.table import GROUPS, Aggregate, Cell, Group, Names
 
 PINNED = "pinned"
 ARCHIVED = "archived"

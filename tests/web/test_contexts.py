@@ -25,6 +25,7 @@ from app.outgoing import contexts as outgoing
 from app.playground import contexts as playground
 from app.projects import contexts as projects
 from app.runs import contexts as runs
+from app.runs import table_contexts as runs_table
 from app.secrets import contexts as secrets
 from app.settings import ROOT
 from app.sharing import contexts as sharing
@@ -60,6 +61,7 @@ FEATURES: tuple[ModuleType, ...] = (
     playground,
     projects,
     runs,
+    runs_table,
     secrets,
     sharing,
     sweeps,
@@ -104,6 +106,7 @@ def test_each_context_says_what_it_is(context: type) -> None:
 
 
 def test_all_context_modules_are_looked_at() -> None:
-    assert {file.parent.name for file in (ROOT / "app").glob("*/contexts.py")} == {
-        module.__name__.split(".")[1] for module in FEATURES
+    files = (ROOT / "app").glob("*/*contexts.py")
+    assert {".".join(file.relative_to(ROOT).with_suffix("").parts) for file in files} == {
+        module.__name__ for module in FEATURES
     }
